@@ -1,0 +1,57 @@
+# Targets a person types. Everything runs from .venv, made here from pinned, hashed requirements.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+DEMO_STATE ?= $(CURDIR)/.demo
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help install demo run test test-postgres check bench lock clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    run a real batch on a throw-away repository"
+	@echo "make run     start the web server and the worker"
+	@echo "make test    run the tests (SQLite; PostgreSQL too when TEST_DATABASE_URL is set)"
+	@echo "make check   ruff, mypy, import contracts, state tables"
+	@echo "make bench   measure our own overhead"
+
+$(VENV)/.installed: requirements/dev.txt
+	@command -v $(PYTHON) >/dev/null || { echo "codeframe needs Python 3.11 or newer as $(PYTHON)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "codeframe needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@command -v git >/dev/null || { echo "codeframe needs git" >&2; exit 1; }
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --require-hashes --no-deps -r requirements/dev.txt
+	@touch $@
+
+install: $(VENV)/.installed
+
+demo: install
+	@CODEFRAME_STATE_DIR="$(DEMO_STATE)" $(PY) manage.py demo
+
+run: install
+	@$(PY) manage.py migrate --verbosity 0
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/honcho start
+
+test: install
+	@$(PY) -m pytest
+
+test-postgres: install
+	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest
+
+check: install
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m pytest -q tests/architecture
+
+bench: install
+	$(PY) -m tests.bench
+
+lock:
+	cd requirements && for f in base dev; do uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url $$f.in -o $$f.txt; done
+
+clean:
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,46 @@
+"""One attempt of one task, top to bottom.
+
+Entered again by the next owner after a crash: each step looks at the run's row and artefacts
+first, so what is done is not done twice, and a living agent is adopted, not started again.
+"""
+
+from batches.context import RunContext, StageFailed
+from batches.models.run import RunStatus
+from batches.reasons import Reason
+from batches.results import RunResult, completed, ended, failed, of_git_error
+from batches.scope import Stopped
+from batches.stages.agent import judge_agent, run_agent
+from batches.stages.capture import capture_work
+from batches.stages.gates import verify_tree
+from batches.stages.integrate import integrate_change
+from batches.stages.tree import discard_tree, make_tree
+from batches.stages.vet import vet_change
+from batches.supervisor.client import SupervisorStartError
+from tasks.workspaces.git import GitError
+
+
+def run_attempt(context: RunContext) -> RunResult:
+    try:
+        result = _attempt(context)
+    except StageFailed as failure:
+        result = failure.result
+    except Stopped as stopped:
+        result = ended(RunStatus.CANCELLED, stopped.stop.reason, stopped.stop.sentence)
+    except SupervisorStartError as error:
+        result = failed(Reason.ENGINE_ERROR, str(error))
+    except GitError as error:
+        result = of_git_error(error)
+    context.close_stage()
+    discard_tree(context)
+    return result
+
+
+def _attempt(context: RunContext) -> RunResult:
+    tree = make_tree(context)
+    exit_record = run_agent(context, tree)
+    change = capture_work(context, tree)
+    judge_agent(context, exit_record, change)
+    vet_change(context, change)
+    verify_tree(context, tree)
+    integrate_change(context, change)
+    return completed()

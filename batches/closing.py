@@ -1,0 +1,202 @@
+"""The end of a batch: validate the integrated tree, land it, say how it ended.
+
+Safe to enter again after a crash at any point: landing looks at the branches first, and the
+final event is written with the final status or not at all.
+"""
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from batches import lifecycle, paths
+from batches.checking import check_tree, waived_by
+from batches.gates.catalog import GateError
+from batches.gates.outcomes import Verification, VerificationState, summarize
+from batches.integration import landing, trees
+from batches.integration.changes import list_changes
+from batches.lease import Lease
+from batches.models import Batch, Run
+from batches.models.batch import BatchStatus, Land
+from batches.models.run import RunStatus
+from batches.persist import persist
+from batches.place import Place
+from batches.reasons import Reason
+from batches.scope import Stopped, StopScope
+from batches.supervisor.client import SupervisorStartError
+from tasks.events import types
+from tasks.events.log import record, record_one
+from tasks.lifecycle import shift_tasks
+from tasks.models.task import TaskStatus
+from tasks.workspaces.git import GitError
+
+LANDABLE = (VerificationState.PASSED, VerificationState.WAIVED)
+UNLANDED = {
+    Land.BRANCH: "left on its branch, as asked",
+    Land.NONE: "not landed, as asked",
+}
+
+
+def close_batch(*, lease: Lease, place: Place, scope: StopScope) -> None:
+    """Raises LetGo and Fenced; anything else is told in the batch's row."""
+    batch = place.batch
+    statuses = set(_last_runs(batch).values_list("status", flat=True))
+    if RunStatus.COMPLETED not in statuses:
+        stopped = batch.stop_mode or statuses == {RunStatus.CANCELLED}
+        _finish(lease, BatchStatus.CANCELLED if stopped else BatchStatus.FAILED)
+        return
+    try:
+        verification = _validate(lease, place, scope)
+        if verification.state is not VerificationState.FAILED:
+            scope.check()
+            _land(lease, place, verification)
+    except Stopped as stopped_now:
+        _finish(lease, BatchStatus.CANCELLED, Reason.CANCELLED, stopped_now.stop.sentence)
+        return
+    if verification.state is VerificationState.FAILED:
+        _finish(lease, BatchStatus.PARTIAL, Reason.GATE_FAILED, verification.reason)
+    elif statuses == {RunStatus.COMPLETED}:
+        _finish(lease, BatchStatus.COMPLETED)
+    else:
+        _finish(lease, BatchStatus.PARTIAL)
+
+
+def _last_runs(batch: Batch) -> QuerySet[Run]:
+    return Run.objects.filter(batch=batch, superseded=False)
+
+
+def _finish(lease: Lease, status: BatchStatus, reason: str = "", message: str = "") -> None:
+    persist(
+        lambda: lifecycle.finish_batch(lease=lease, status=status, reason=reason, message=message)
+    )
+
+
+# -- validation ----------------------------------------------------------------------------------
+
+
+def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
+    """Gates on the integrated tree; evidence about the very same tree is not gathered twice."""
+    try:
+        verification = _evidence(lease, place, scope)
+    except (GitError, GateError, SupervisorStartError) as error:
+        verification = Verification(state=VerificationState.FAILED, reason=str(error))
+    batch = place.batch
+    batch.verification, batch.verification_reason = verification.state, verification.reason
+
+    def write() -> None:
+        with transaction.atomic():
+            lease.require(verification=verification.state, verification_reason=verification.reason)
+            record_one(
+                workspace_id=lease.workspace_id,
+                type=types.BATCH_VALIDATED,
+                batch_id=batch.id,
+                payload={"verification": verification.state, "reason": verification.reason},
+            )
+
+    persist(write)
+    return verification
+
+
+def _evidence(lease: Lease, place: Place, scope: StopScope) -> Verification:
+    batch = place.batch
+    waived = waived_by(batch)
+    if waived:
+        return summarize([], waived_by=waived)
+    if not place.isolated:
+        return _of_last_run(batch)
+    tip = place.tip()
+    same = _run_with_this_tree(place, tip)
+    if same is not None:
+        return Verification(
+            state=VerificationState(same.verification), reason=same.verification_reason
+        )
+    tree = paths.tree_dir(batch.id)
+    trees.remove(tree)
+    trees.create(place.store, tree_dir=tree, base=tip, branch="codeframe/validation")
+    try:
+        return check_tree(
+            batch=batch,
+            lease=lease,
+            scope=scope,
+            tree=tree,
+            tree_hash=tip,
+            run_dir=paths.validation_dir(batch.id),
+            expected=_expected(batch),
+        )
+    finally:
+        trees.remove(tree)
+
+
+def _run_with_this_tree(place: Place, tip: str) -> Run | None:
+    """A run whose own checked tree is, byte for byte, the integrated one."""
+    last = _last_runs(place.batch).filter(integrated_commit=tip).first()
+    if last is None or not last.verification:
+        return None
+    differs = list_changes(place.store, base=last.capture_commit, commit=tip)
+    return None if differs else last
+
+
+def _of_last_run(batch: Batch) -> Verification:
+    """Without isolation every run was checked in the workspace, the last one as it stands now."""
+    last = _last_runs(batch).filter(status=RunStatus.COMPLETED).latest("finished_at")
+    return Verification(
+        state=VerificationState(last.verification or VerificationState.UNVERIFIED),
+        reason=last.verification_reason,
+    )
+
+
+def _expected(batch: Batch) -> set[str]:
+    rows = _last_runs(batch).filter(status=RunStatus.COMPLETED)
+    return {name for names in rows.values_list("expected_gates", flat=True) for name in names}
+
+
+# -- landing -------------------------------------------------------------------------------------
+
+
+def _land(lease: Lease, place: Place, verification: Verification) -> None:
+    """Records an outcome in any case; a batch whose result waits on its branch is not a failure."""
+    batch = place.batch
+    if not place.isolated:
+        return
+    tip = place.tip()
+    if tip == batch.base_commit:
+        outcome, detail, commit = "nothing", "no run changed a file", ""
+    elif batch.land in UNLANDED:
+        outcome, detail, commit = str(batch.land), UNLANDED[Land(batch.land)], ""
+    elif verification.state not in LANDABLE:
+        outcome, commit = "held", ""
+        detail = f"not proven, so it stays on {batch.branch}: {verification.reason}"
+    else:
+        outcome, detail, commit = _try_to_land(place, tip)
+    persist(lambda: _record_landing(lease, batch, outcome, detail, commit))
+
+
+def _try_to_land(place: Place, tip: str) -> tuple[str, str, str]:
+    batch = place.batch
+    try:
+        landed = landing.land(
+            place.store,
+            branch=batch.base_branch or None,
+            commit=tip,
+            message=f"Merge batch {batch.short_id}",
+            trailers={"Codeframe-Batch": str(batch.id)},
+        )
+    except GitError as error:
+        return "failed", str(error), ""
+    return landed.outcome, landed.detail, landed.commit or ""
+
+
+def _record_landing(lease: Lease, batch: Batch, outcome: str, detail: str, commit: str) -> None:
+    batch.landing, batch.landing_detail, batch.landed_commit = outcome, detail, commit
+    with transaction.atomic():
+        lease.require(landing=outcome, landing_detail=detail, landed_commit=commit)
+        events = []
+        if outcome == landing.LANDED:
+            done = _last_runs(batch).filter(status=RunStatus.COMPLETED, task__isnull=False)
+            ids = list(done.values_list("task_id", flat=True))
+            events = shift_tasks(task_ids=ids, to=TaskStatus.MERGED, why="landed")
+        record_one(
+            workspace_id=lease.workspace_id,
+            type=types.BATCH_LANDED,
+            batch_id=batch.id,
+            payload={"outcome": outcome, "detail": detail, "commit": commit},
+        )
+        record(workspace_id=lease.workspace_id, events=events)

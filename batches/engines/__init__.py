@@ -1,0 +1,23 @@
+"""The engines by name; each is a class that takes no arguments."""
+
+from importlib import import_module
+
+from batches.engines.base import Engine
+
+ENGINES = {
+    "command": "batches.engines.command.CommandEngine",
+}
+
+
+class UnknownEngineError(LookupError):
+    """The message lists the engines there are."""
+
+
+def load(name: str) -> Engine:
+    """Raises UnknownEngineError."""
+    if name not in ENGINES:
+        known = ", ".join(sorted(ENGINES))
+        raise UnknownEngineError(f"There is no engine {name!r}. Engines: {known}.")
+    module, _, attribute = ENGINES[name].rpartition(".")
+    engine: Engine = getattr(import_module(module), attribute)()
+    return engine

@@ -1,0 +1,123 @@
+"""The seam between a run and the program that does its work."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from batches.reasons import Reason
+from batches.supervisor.record import Cause, ExitRecord
+
+OutcomeKind = Literal["completed", "failed", "stopped", "lost"]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineRequest:
+    prompt_file: Path
+    tree: Path
+    home: Path
+    run_dir: Path
+    task_id: str
+    run_id: str
+    batch_id: str
+    attempt: int = 1
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Launch:
+    """What the supervisor needs; `note` is a line for the run's log."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    stdin_path: Path | None = None
+    stop_signal: str = "SIGTERM"
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineEvent:
+    """One thing an engine's output says: `kind` is text, tool, usage, session, error or result."""
+
+    kind: str
+    text: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineOutcome:
+    """`reason` is None exactly when the kind is completed."""
+
+    kind: OutcomeKind
+    reason: Reason | None = None
+    sentence: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """Why an engine cannot be used as it is set up."""
+
+    reason: Reason
+    sentence: str
+
+
+class LaunchRefusedError(Exception):
+    """The engine cannot be started for this request."""
+
+    def __init__(self, *, reason: Reason, sentence: str) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+        self.sentence = sentence
+
+
+class Engine(Protocol):
+    name: str
+
+    def check(self, options: Options) -> Problem | None:
+        """Before any tree is made: are the options sound, and is the program there?"""
+        ...
+
+    def prepare(self, request: EngineRequest) -> Launch:
+        """Raises LaunchRefusedError."""
+        ...
+
+    def parse(self, line: bytes) -> Sequence[EngineEvent]:
+        """Events in one line of stdout; engines with plain output have none."""
+        return ()
+
+    def outcome(
+        self, exit_record: ExitRecord, stdout_tail: bytes, stderr_tail: bytes
+    ) -> EngineOutcome: ...
+
+
+def judge(outcome: EngineOutcome, *, changed: bool, expects_changes: bool) -> EngineOutcome:
+    """An agent that says it is done and changed nothing has failed, unless that was expected."""
+    if outcome.kind == "completed" and expects_changes and not changed:
+        return failed(Reason.NO_CHANGES)
+    return outcome
+
+
+def failed(reason: Reason, sentence: str = "") -> EngineOutcome:
+    return EngineOutcome(kind="failed", reason=reason, sentence=sentence or reason.sentence)
+
+
+def unfinished(exit_record: ExitRecord) -> EngineOutcome | None:
+    """The outcome of any end that the program did not choose; None when it exited by itself."""
+    ending = _ENDINGS.get(exit_record.cause)
+    if ending is None:
+        return None
+    kind, reason = ending
+    said = f" {exit_record.reason}" if exit_record.cause is Cause.START_FAILED else ""
+    return EngineOutcome(kind=kind, reason=reason, sentence=reason.sentence + said)
+
+
+# A missing program is refused before the start, so a failed start is the system's doing.
+_ENDINGS: dict[Cause, tuple[OutcomeKind, Reason]] = {
+    Cause.TIMEOUT: ("failed", Reason.TIMEOUT),
+    Cause.STALLED: ("failed", Reason.STALLED),
+    Cause.STOPPED: ("stopped", Reason.STOPPED),
+    Cause.ORPHANED: ("lost", Reason.WORKER_LOST),
+    Cause.LOST: ("lost", Reason.WORKER_LOST),
+    Cause.START_FAILED: ("failed", Reason.ENGINE_ERROR),
+}

@@ -1,0 +1,48 @@
+"""A batch's events as they are committed, read from the log by cursor."""
+
+import time
+from collections.abc import Callable, Iterator
+from uuid import UUID
+
+from batches.models import Batch
+from tasks.events import types
+from tasks.models import Event
+
+POLL_SECONDS = 0.15
+PAGE = 500
+
+
+def follow(
+    batch: Batch, *, after: int = 0, ended: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Until the final event of the batch's current round, or until `ended` and all is read.
+
+    Misses nothing: sequence numbers become visible in order.
+    """
+    cursor = after
+    while True:
+        last_look = ended()
+        page = list(read_page(batch.id, after=cursor))
+        for event in page:
+            cursor = event.seq
+            yield event
+            if event.type in types.FINAL_BATCH_EVENTS and not _reopened(batch.id):
+                return
+        if not page:
+            if last_look:
+                return
+            time.sleep(POLL_SECONDS)
+
+
+def read_page(batch_id: UUID, *, after: int) -> list[Event]:
+    return list(Event.objects.filter(batch_id=batch_id, seq__gt=after).order_by("seq")[:PAGE])
+
+
+def last_seq(batch_id: UUID) -> int:
+    """Of the batch's newest event, 0 without any."""
+    rows = Event.objects.filter(batch_id=batch_id).order_by("-seq")
+    return rows.values_list("seq", flat=True).first() or 0
+
+
+def _reopened(batch_id: UUID) -> bool:
+    return not Batch.objects.filter(id=batch_id, finished_at__isnull=False).exists()

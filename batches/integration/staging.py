@@ -1,0 +1,181 @@
+"""From files in a folder to a tree object, through a temporary index of ours.
+
+Plumbing only: `git add` and `git status` would start git inside nested repositories, and obey
+the configuration found there.
+"""
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tasks.workspaces.git import DiskFull, GitError, RepositoryGone
+from tasks.workspaces.gitcall import call
+
+NESTED = "a repository of its own"
+UNREADABLE = "it cannot be read"
+RESERVED = "git does not accept its name or kind"
+NEWLY_IGNORED = "an ignore rule that this run changed hides it"
+_MOST_REPORTED = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncaptured:
+    """Something in the tree that no commit holds: whoever asked keeps the tree."""
+
+    path: bytes
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staging:
+    """One folder and the index that it is brought into."""
+
+    git_dir: Path
+    work_tree: Path
+    index: Path
+    uncaptured: list[Uncaptured] = field(default_factory=list)
+
+    def git(
+        self, *args: str | bytes, input: bytes | None = None, accept: Sequence[int] = (0,)
+    ) -> tuple[bytes, bytes]:
+        done = call(
+            self.git_dir,
+            *args,
+            work_tree=self.work_tree,
+            index=self.index,
+            input=input,
+            accept=accept,
+        )
+        return done.stdout, done.stderr
+
+    def miss(self, path: bytes, reason: str) -> None:
+        known = any(earlier.path == path for earlier in self.uncaptured)
+        if not known and len(self.uncaptured) < _MOST_REPORTED:
+            self.uncaptured.append(Uncaptured(path=path, reason=reason))
+
+
+def stage(staging: Staging) -> str:
+    """Bring every file into the index and write it; the tree object's name is returned."""
+    found = _look(staging)
+    if found.complaints:
+        _make_readable(staging.work_tree)
+        found = _look(staging)
+    for line in found.complaints:
+        staging.miss(*_explain(line))
+    _remove(staging, found.deleted)
+    _add(staging, [*found.modified, *found.untracked])
+    return staging.git("write-tree")[0].decode().strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    deleted: list[bytes]
+    modified: list[bytes]
+    untracked: list[bytes]
+    complaints: list[bytes]
+
+
+def _look(staging: Staging) -> _Found:
+    tracked, complaints = staging.git("diff-files", "-z", "--raw", "--ignore-submodules=all")
+    others, more = staging.git("ls-files", "-z", "--others", "--exclude-standard")
+    rows = tracked.split(b"\0")
+    states = [(row[-1:], path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
+    deleted = {path for state, path in states if state == b"D"}
+    return _Found(
+        deleted=sorted(deleted),
+        modified=sorted({path for _, path in states} - deleted),
+        untracked=[path for path in others.split(b"\0") if path],
+        complaints=(complaints + more).splitlines(),
+    )
+
+
+def _explain(line: bytes) -> tuple[bytes, str]:
+    named = re.search(rb"'(.+)'", line)
+    return (named[1] if named else b"", f"{UNREADABLE} ({line.decode(errors='replace')})")
+
+
+def _remove(staging: Staging, paths: Sequence[bytes]) -> None:
+    """Not left to --remove, which refuses a path below a folder that became a link."""
+    if paths:
+        staging.git("update-index", "-z", "--force-remove", "--stdin", input=_joined(paths))
+
+
+def _add(staging: Staging, paths: Sequence[bytes]) -> None:
+    nested = [path for path in paths if path.endswith(b"/")]
+    for path in nested:
+        staging.miss(path, NESTED)
+    plain = [path.rstrip(b"/") for path in paths]
+    if plain and not _update(staging, plain):
+        _make_readable(staging.work_tree)
+        _add_around_failures(staging, plain)
+
+
+def _add_around_failures(staging: Staging, paths: Sequence[bytes]) -> None:
+    """Halve the list until what cannot be added stands alone."""
+    pending = [list(paths)]
+    while pending:
+        group = pending.pop()
+        if _update(staging, group):
+            continue
+        if len(group) == 1:
+            staging.miss(group[0], UNREADABLE)
+        else:
+            middle = len(group) // 2
+            pending += [group[middle:], group[:middle]]
+
+
+def _update(staging: Staging, paths: Sequence[bytes]) -> bool:
+    """False when one of the paths stopped it; the index is then as it was."""
+    try:
+        _, complaints = staging.git(
+            "update-index", "-z", "--add", "--remove", "--replace", "--stdin", input=_joined(paths)
+        )
+    except (DiskFull, RepositoryGone):
+        raise
+    except GitError:
+        return False
+    for line in complaints.splitlines():
+        if line.startswith(b"Ignoring path "):
+            staging.miss(line.removeprefix(b"Ignoring path "), RESERVED)
+    return True
+
+
+def _joined(paths: Sequence[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def list_ignored(staging: Staging) -> list[bytes]:
+    """What the ignore rules hide; a folder that is hidden whole is one entry."""
+    hidden, _ = staging.git(
+        "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"
+    )
+    return [path for path in hidden.split(b"\0") if path]
+
+
+def _make_readable(folder: Path) -> None:
+    """The files are ours, whatever permissions the agent took from them."""
+    for path, mode in _walk(folder):
+        wanted = 0o700 if stat.S_ISDIR(mode) else 0o400
+        if mode & wanted != wanted:
+            with contextlib.suppress(OSError):
+                path.chmod(stat.S_IMODE(mode) | wanted)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Folders before their content; links and special files are left out."""
+    pending = [folder]
+    while pending:
+        here = pending.pop()
+        with contextlib.suppress(OSError):
+            yield here, here.lstat().st_mode
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name != ".git":
+                            pending.append(Path(entry.path))
+                    elif entry.is_file(follow_symlinks=False):
+                        yield Path(entry.path), entry.stat(follow_symlinks=False).st_mode

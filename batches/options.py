@@ -1,0 +1,81 @@
+"""What a batch may be told, with bounds; every entry point builds one of these."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from batches.errors import InvalidOptions
+from batches.models.batch import Isolation, Land, OnFailure, Strategy
+
+MAX_PARALLEL = 64
+MAX_RETRIES = 10
+MAX_SECONDS = 7 * 24 * 3600
+Gates = str | list[str]
+
+CHOICES = {
+    "strategy": Strategy.values,
+    "on_failure": OnFailure.values,
+    "isolation": Isolation.values,
+    "land": Land.values,
+}
+BOUNDS = {
+    "max_parallel": (1, MAX_PARALLEL),
+    "max_retries": (0, MAX_RETRIES),
+    "timeout_s": (0, MAX_SECONDS),
+    "stall_timeout_s": (0, MAX_SECONDS),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions:
+    """Times in seconds, 0 is no limit. `gates` is "auto", "none" or names."""
+
+    strategy: str = Strategy.PARALLEL
+    max_parallel: int = 4
+    on_failure: str = OnFailure.CONTINUE
+    max_retries: int = 0
+    engine: str = "command"
+    engine_options: dict[str, Any] = field(default_factory=dict)
+    isolation: str = Isolation.WORKTREE
+    gates: Gates = "auto"
+    timeout_s: int = 3600
+    stall_timeout_s: int = 300
+    land: str = Land.AUTO
+
+    def __post_init__(self) -> None:
+        problems = _problems(self)
+        if problems:
+            first = next(iter(problems.items()))
+            raise InvalidOptions(f"{first[0]}: {first[1][0]}", fields=problems)
+
+    def fields(self) -> dict[str, Any]:
+        """As columns of a batch. Serial is one at a time, whatever was asked for."""
+        values = asdict(self)
+        if self.strategy == Strategy.SERIAL or self.isolation == Isolation.NONE:
+            values["max_parallel"] = 1
+        return values
+
+
+def _problems(options: BatchOptions) -> dict[str, list[str]]:
+    problems: dict[str, list[str]] = {}
+    for name, allowed in CHOICES.items():
+        if getattr(options, name) not in allowed:
+            problems[name] = [
+                f"must be one of {', '.join(allowed)}, not {getattr(options, name)!r}"
+            ]
+    for name, (low, high) in BOUNDS.items():
+        value = getattr(options, name)
+        if type(value) is not int or not low <= value <= high:
+            problems[name] = [f"must be a whole number from {low} to {high}, not {value!r}"]
+    if options.strategy == Strategy.AUTO:
+        problems["strategy"] = [
+            "auto needs a model to propose dependencies, and none is configured; use parallel"
+        ]
+    if not _gates_valid(options.gates):
+        problems["gates"] = ['must be "auto", "none" or a list of names']
+    return problems
+
+
+def _gates_valid(gates: Any) -> bool:
+    if isinstance(gates, str):
+        return gates in {"auto", "none"}
+    return isinstance(gates, list) and bool(gates) and all(isinstance(g, str) and g for g in gates)

@@ -1,0 +1,44 @@
+"""How a run ended, as the attempt hands it to the conductor."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from batches.models.run import RunStatus
+from batches.reasons import Reason
+from tasks.workspaces.git import DiskFull, GitError, NotARepository, RepositoryGone
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """`facts` are further columns of the run, written together with its end."""
+
+    status: RunStatus
+    reason: Reason | None = None
+    message: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def completed(message: str = "", **facts: Any) -> RunResult:
+    return RunResult(status=RunStatus.COMPLETED, message=message, facts=facts)
+
+
+def ended(status: RunStatus, reason: Reason, message: str = "", **facts: Any) -> RunResult:
+    return RunResult(status=status, reason=reason, message=message or reason.sentence, facts=facts)
+
+
+def failed(reason: Reason, message: str = "", **facts: Any) -> RunResult:
+    return ended(RunStatus.FAILED, reason, message, **facts)
+
+
+def of_git_error(error: GitError, *, otherwise: Reason = Reason.INTERNAL_ERROR) -> RunResult:
+    for kind, reason in _GIT_REASONS.items():
+        if isinstance(error, kind):
+            return failed(reason, str(error))
+    return failed(otherwise, str(error))
+
+
+_GIT_REASONS: dict[type[GitError], Reason] = {
+    DiskFull: Reason.DISK_FULL,
+    RepositoryGone: Reason.REPOSITORY_LOST,
+    NotARepository: Reason.REPOSITORY_LOST,
+}

@@ -1,0 +1,72 @@
+"""Which runs of a finished batch are done again."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from batches import lifecycle
+from batches.errors import InvalidTasks
+from batches.models import Batch, Run
+from batches.models.run import RunStatus
+from batches.reasons import Reason
+from tasks.blockers import answer_blocker
+from tasks.models import Blocker
+from tasks.models.blocker import BlockerStatus
+from tasks.models.task import FINISHED
+
+
+def resume(
+    *,
+    batch: Batch,
+    force: bool = False,
+    only: Collection[UUID] | None = None,
+    by: str = "",
+    send: bool = True,
+) -> Batch:
+    """Runs what did not complete, with the recorded settings; `force` runs all, `only` some.
+
+    A conflict is resolved by resuming: the task is done again on top of what was integrated.
+    Tasks with another open question stay as they are. Raises InvalidState and WorkspaceBusy.
+    """
+    runs = [run for run in _last_runs(batch) if _chosen(run, force=force, only=only)]
+    if only is not None:
+        _refuse_missing(batch, runs, only)
+    for blocker in _conflicts(runs):
+        answer_blocker(blocker=blocker, answer="done again on the integrated work", by=by)
+    waiting = _waiting_tasks(runs)
+    again = [run for run in runs if run.task_id not in waiting]
+    return lifecycle.resume_batch(batch=batch, runs=again, by=by, send=send)
+
+
+def _last_runs(batch: Batch) -> list[Run]:
+    rows = Run.objects.filter(batch=batch, superseded=False, task__isnull=False)
+    return list(rows.select_related("task").order_by("position"))
+
+
+def _chosen(run: Run, *, force: bool, only: Collection[UUID] | None) -> bool:
+    if only is not None:
+        return run.task_id in only
+    finished = run.task is not None and run.task.status in FINISHED
+    return force or (run.status != RunStatus.COMPLETED and not finished)
+
+
+def _refuse_missing(batch: Batch, runs: list[Run], only: Collection[UUID]) -> None:
+    missing = set(only) - {run.task_id for run in runs}
+    if missing:
+        names = ", ".join(sorted(task_id.hex[:8] for task_id in missing))
+        raise InvalidTasks(f"not in batch {batch.short_id}: {names}")
+
+
+def _conflicts(runs: list[Run]) -> list[Blocker]:
+    ids = [run.task_id for run in runs if run.task_id]
+    return list(
+        Blocker.objects.filter(task_id__in=ids, status=BlockerStatus.OPEN, reason=Reason.CONFLICT)
+    )
+
+
+def _waiting_tasks(runs: list[Run]) -> set[UUID]:
+    ids = [run.task_id for run in runs if run.task_id]
+    return set(
+        Blocker.objects.filter(task_id__in=ids, status=BlockerStatus.OPEN).values_list(
+            "task_id", flat=True
+        )
+    )

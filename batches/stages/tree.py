@@ -1,0 +1,63 @@
+"""The run's own working tree, on the integration branch's tip."""
+
+from pathlib import Path
+
+from batches import paths
+from batches.context import RunContext
+from batches.gates import catalog
+from batches.integration import trees
+from batches.integration.capture import snapshot
+from tasks.workspaces import git
+
+
+def make_tree(context: RunContext) -> Path:
+    """Finds the tree of a run that is already past this, makes it otherwise."""
+    run = context.run
+    if not context.place.isolated:
+        return _workspace_itself(context)
+    tree = paths.tree_dir(run.id)
+    if run.agent_started or run.capture_commit:
+        return tree
+    with context.stage("tree"):
+        context.scope.check()
+        base = context.place.tip()
+        trees.remove(tree)  # what a crash left half-made
+        trees.create(
+            context.place.store,
+            tree_dir=tree,
+            base=base,
+            branch=f"codeframe/run-{run.short_id}",
+        )
+        context.save(base_commit=base, expected_gates=_gates_of(context, tree))
+    return tree
+
+
+def discard_tree(context: RunContext) -> None:
+    """Only what is captured whole is removed."""
+    run = context.run
+    if not context.place.isolated or run.tree_kept:
+        return
+    if run.capture_commit or not run.agent_started:
+        trees.remove(paths.tree_dir(run.id))
+
+
+def _workspace_itself(context: RunContext) -> Path:
+    """Its state before the agent, uncommitted work included, is kept as a commit."""
+    run = context.run
+    tree = Path(context.batch.workspace.repo_path)
+    if not run.base_commit:
+        with context.stage("tree"):
+            context.scope.check()
+            store = context.place.store
+            before = snapshot(store, message=f"Before: {run.title}")
+            ref = f"refs/codeframe/before/{run.id}"
+            git.publish(store, ref=ref, new=before.commit, old=git.resolve(store, ref))
+            context.save(base_commit=before.commit, expected_gates=_gates_of(context, tree))
+    return tree
+
+
+def _gates_of(context: RunContext, tree: Path) -> list[str]:
+    """What the base asks for, so that deleting the tests does not do away with the gate."""
+    if context.batch.gates != catalog.AUTO:
+        return []
+    return [gate.name for gate in catalog.select(catalog.AUTO, tree)]

@@ -1,0 +1,50 @@
+"""Vetting: what the change must not contain is found before anything runs on it."""
+
+from batches.context import RunContext, StageFailed
+from batches.integration import changes, vetting
+from batches.models import Finding
+from batches.persist import persist
+from batches.reasons import Reason
+from batches.results import failed
+from batches.stages.capture import Change
+from tasks.text import storable
+
+
+def vet_change(context: RunContext, change: Change) -> None:
+    """Raises StageFailed when a finding refuses the change."""
+    if not change.changed:
+        return
+    with context.stage("vet"):
+        context.scope.check()
+        store = context.place.store
+        listed = changes.list_changes(store, base=change.base, commit=change.commit)
+        findings = vetting.vet(store, commit=change.commit, changes=listed)
+        if findings:
+            persist(lambda: _record(context, findings))
+        refused = [finding for finding in findings if finding.severity == "refuse"]
+        if refused:
+            raise StageFailed(failed(Reason.VETTING_REFUSED, _sentence(refused)))
+
+
+def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
+    Finding.objects.filter(run=context.run).delete()  # an interrupted vetting begins anew
+    Finding.objects.bulk_create(
+        Finding(
+            run=context.run,
+            rule=finding.rule,
+            severity=finding.severity,
+            path=_shown(finding.path),
+            message=storable(finding.message),
+        )
+        for finding in findings
+    )
+
+
+def _sentence(findings: list[vetting.Finding]) -> str:
+    first = findings[0]
+    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    return f"{_shown(first.path)}: {first.message}{more}"
+
+
+def _shown(path: bytes) -> str:
+    return storable(path.decode("utf-8", "backslashreplace"))

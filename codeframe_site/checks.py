@@ -1,0 +1,1 @@
+"""System checks: what would lose work or lie is refused before anything starts."""

@@ -1,0 +1,1 @@
+"""Reads a plain text ledger of expenses and adds it up."""

@@ -1,0 +1,86 @@
+"""Typed readers of environment variables; docs/settings.md lists each one read here."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+READ: dict[str, tuple[str, str]] = {}
+"""Name -> (default as text, one line of help), filled as settings are read."""
+
+
+def text(name: str, default: str, help_text: str) -> str:
+    READ[name] = (default, help_text)
+    return os.environ.get(name, default)
+
+
+def integer(name: str, default: int, help_text: str, *, minimum: int = 0) -> int:
+    """Raises ImproperlyConfigured when the value is no whole number or under the minimum."""
+    raw = text(name, str(default), help_text)
+    try:
+        value = int(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {raw!r}") from None
+    if value < minimum:
+        raise ImproperlyConfigured(f"{name} must be at least {minimum}, not {value}")
+    return value
+
+
+def flag(name: str, help_text: str, *, default: bool = False) -> bool:
+    raw = text(name, "1" if default else "0", help_text).strip().lower()
+    if raw in {"1", "true", "yes", "on"}:
+        return True
+    if raw in {"0", "false", "no", "off", ""}:
+        return False
+    raise ImproperlyConfigured(f"{name} must be 1 or 0, not {raw!r}")
+
+
+def names(name: str, default: str, help_text: str) -> list[str]:
+    """A comma-separated list; blanks are dropped."""
+    return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
+
+
+def folder(name: str, default: Path, shown_default: str, help_text: str) -> Path:
+    READ[name] = (shown_default, help_text)
+    raw = os.environ.get(name)
+    return Path(raw).expanduser().absolute() if raw else default
+
+
+def database(url: str, state_dir: Path) -> dict[str, Any]:
+    """Django's DATABASES entry for a DATABASE_URL; empty means SQLite in the state directory.
+
+    SQLite begins transactions IMMEDIATE and writes ahead: deferred ones fail with "database is
+    locked" in two thirds of concurrent writes, whatever the time-out.
+    """
+    if not url:
+        return _sqlite(state_dir / "codeframe.sqlite3")
+    parts = urlsplit(url)
+    if parts.scheme in {"postgres", "postgresql"}:
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path.lstrip("/")),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": parts.hostname or "",
+            "PORT": str(parts.port or ""),
+            "OPTIONS": dict(parse_qsl(parts.query)),
+        }
+    if parts.scheme == "sqlite":
+        return _sqlite(Path(unquote(parts.path)))
+    raise ImproperlyConfigured("DATABASE_URL must begin with postgres:// or sqlite:///")
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "OPTIONS": {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
+        },
+        # A file, so that tests with several processes and threads share it.
+        "TEST": {"NAME": path.with_name("test_codeframe.sqlite3")},
+    }

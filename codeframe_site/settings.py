@@ -1,0 +1,201 @@
+"""Settings, read once from the environment; docs/settings.md lists every variable."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from codeframe_site import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _default_state_dir() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "codeframe"
+    data_home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(data_home) / "codeframe"
+
+
+def _secret_key(state_dir: Path) -> str:
+    """The key from the environment, or one made on the first start and kept in the state folder."""
+    given = env.text(
+        "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
+    )
+    if given:
+        return given
+    path = state_dir / "secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        pass
+    # O_EXCL: of two first starts at once, the loser reads what the winner wrote.
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_text().strip()
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(48))
+    return path.read_text().strip()
+
+
+STATE_DIR = env.folder(
+    "CODEFRAME_STATE_DIR",
+    _default_state_dir(),
+    "the user's data folder",
+    "Holds everything the product writes: database, trees, logs, keys",
+)
+STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+SECRET_KEY = _secret_key(STATE_DIR)
+DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a network")
+ALLOWED_HOSTS = env.names(
+    "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
+)
+CSRF_TRUSTED_ORIGINS = env.names(
+    "CODEFRAME_TRUSTED_ORIGINS", "", "Origins behind a proxy, for example https://codeframe.example"
+)
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_q",
+    "codeframe_site",
+    "batches",
+    "tasks",
+    "costs",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "codeframe_site.urls"
+ASGI_APPLICATION = "codeframe_site.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {
+    "default": env.database(
+        env.text("DATABASE_URL", "", "postgres://user:password@host/name; empty is SQLite"),
+        STATE_DIR,
+    )
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "codeframe_site" / "static"]
+# Serves the packages' own static files without a collectstatic step.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_HTTPONLY = True
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+}
+
+HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
+WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)
+MAX_CONCURRENT_BATCHES = env.integer(
+    "CODEFRAME_MAX_CONCURRENT_BATCHES",
+    max(1, WORKERS - 1),
+    "Batches run at once on this machine; fewer than the workers",
+    minimum=1,
+)
+MAX_AGENTS = env.integer(
+    "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
+)
+
+LEASE_SECONDS = env.integer(
+    "CODEFRAME_LEASE_SECONDS",
+    30,
+    "A batch whose worker is silent this long is taken over",
+    minimum=2,
+)
+HEARTBEAT_SECONDS = env.integer(
+    "CODEFRAME_HEARTBEAT_SECONDS", 5, "How often a worker renews its lease", minimum=1
+)
+ORPHAN_SECONDS = env.integer(
+    "CODEFRAME_ORPHAN_SECONDS", 900, "An agent nobody follows for this long stops itself", minimum=1
+)
+STOP_GRACE_SECONDS = env.integer(
+    "CODEFRAME_STOP_GRACE_SECONDS", 5, "Time an agent has to end by itself when told to stop"
+)
+SPOOL_BYTES = env.integer(
+    "CODEFRAME_SPOOL_BYTES",
+    64 * 1024 * 1024,
+    "Agent output kept per stream of a run, half head, half tail",
+    minimum=64 * 1024,
+)
+
+_TEN_YEARS = 10 * 365 * 86400
+Q_CLUSTER = {
+    # A message is only a hint to look at a batch row: it is never redelivered while a job runs
+    # (retry of years), never given up by time (time-out of years) and never repeated on failure.
+    "name": "codeframe",
+    "orm": "default",
+    "workers": WORKERS,
+    "timeout": _TEN_YEARS,
+    "retry": _TEN_YEARS + 86400,
+    "ack_failures": True,
+    "max_attempts": 1,
+    "poll": 0.2,
+    "bulk": 1,
+    "queue_limit": 1,
+    "catch_up": False,
+    "save_limit": 250,
+    "daemonize_workers": False,
+    "recycle": 50,
+    "ALT_CLUSTERS": {},
+}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {
+        "handlers": ["stderr"],
+        "level": env.text("CODEFRAME_LOG_LEVEL", "WARNING", "DEBUG, INFO, WARNING or ERROR"),
+    },
+}

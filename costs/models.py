@@ -1,0 +1,1 @@
+"""What a model call takes. Nothing is metered yet: command engines report no tokens."""

@@ -1,0 +1,55 @@
+"""Questions that stop a task until a person answers."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from tasks.errors import Conflict
+from tasks.events import types
+from tasks.events.log import NewEvent, record
+from tasks.lifecycle import shift_task
+from tasks.models import Blocker, Task
+from tasks.models.blocker import BlockerStatus
+from tasks.models.task import TaskStatus
+from tasks.text import storable
+
+
+def open_blocker(
+    *, task_id: UUID, run_id: UUID | None, reason: str, question: str
+) -> tuple[Blocker, NewEvent]:
+    """For a caller's own transaction, which records the event."""
+    blocker = Blocker.objects.create(
+        task_id=task_id, run_id=run_id, reason=reason, question=storable(question)
+    )
+    payload = {"blocker_id": str(blocker.id), "reason": reason, "question": blocker.question}
+    event = NewEvent(type=types.BLOCKER_CREATED, task_id=task_id, run_id=run_id, payload=payload)
+    return blocker, event
+
+
+def answer_blocker(*, blocker: Blocker, answer: str, by: str) -> Blocker:
+    """Closes it; the task goes back to READY when no other question is open."""
+    with transaction.atomic():
+        task = Task.objects.select_for_update(no_key=True).get(id=blocker.task_id)
+        answered = Blocker.objects.filter(id=blocker.id, status=BlockerStatus.OPEN).update(
+            status=BlockerStatus.ANSWERED,
+            answer=storable(answer),
+            answered_by=by,
+            answered_at=timezone.now(),
+        )
+        if not answered:
+            raise Conflict("this question was answered already")
+        events = [
+            NewEvent(
+                type=types.BLOCKER_ANSWERED,
+                task_id=task.id,
+                run_id=blocker.run_id,
+                payload={"blocker_id": str(blocker.id), "by": by},
+            )
+        ]
+        if not task.blockers.filter(status=BlockerStatus.OPEN).exists():
+            moved = shift_task(task_id=task.id, to=TaskStatus.READY, why="questions answered")
+            events += [moved] if moved else []
+        record(workspace_id=task.workspace_id, events=events)
+    blocker.refresh_from_db()
+    return blocker

@@ -1,0 +1,38 @@
+"""The one sender of Django-Q2 messages. A message only says "look at batch N".
+
+It may come late, twice or never; the batch's row is the truth, so nothing depends on it but
+latency. With the database broker the message is a row of the caller's transaction.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django_q.brokers import get_broker
+from django_q.conf import Conf
+from django_q.signals import pre_execute
+from django_q.tasks import async_task
+
+EXECUTE_BATCH = "batches.jobs.execute_batch"
+
+
+def send_batch(batch_id: UUID) -> None:
+    """Committed together with the caller's rows, or sent just after them by other brokers."""
+    if Conf.ORM:
+        _send(batch_id)
+    else:
+        transaction.on_commit(lambda: _send(batch_id))
+
+
+def _send(batch_id: UUID) -> None:
+    async_task(EXECUTE_BATCH, str(batch_id), task_name=f"batch {batch_id.hex[:8]}")
+
+
+def acknowledge_at_start(sender: Any, func: Any, task: dict[str, Any], **extra: Any) -> None:
+    """Takes the message off the queue before the job runs, so it is never delivered again."""
+    ack_id = task.get("ack_id")
+    if ack_id:
+        get_broker().acknowledge(ack_id)
+
+
+pre_execute.connect(acknowledge_at_start, dispatch_uid="codeframe-acknowledge")
