@@ -51,7 +51,7 @@ bench: install
 	$(PY) -m tests.bench
 
 lock:
-	cd requirements && for f in base dev; do uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url $$f.in -o $$f.txt; done
+	cd requirements && for f in base dev redis; do uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url $$f.in -o $$f.txt; done
 
 clean:
 	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache

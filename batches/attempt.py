@@ -7,7 +7,7 @@ first, so what is done is not done twice, and a living agent is adopted, not sta
 from batches.context import RunContext, StageFailed
 from batches.models.run import RunStatus
 from batches.reasons import Reason
-from batches.results import RunResult, completed, ended, failed, of_git_error
+from batches.results import RunResult, completed, ended, failed, of_git_error, of_os_error
 from batches.scope import Stopped
 from batches.stages.agent import judge_agent, run_agent
 from batches.stages.capture import capture_work
@@ -27,9 +27,11 @@ def run_attempt(context: RunContext) -> RunResult:
     except Stopped as stopped:
         result = ended(RunStatus.CANCELLED, stopped.stop.reason, stopped.stop.sentence)
     except SupervisorStartError as error:
-        result = failed(Reason.ENGINE_ERROR, str(error))
+        result = _of_start_error(error)
     except GitError as error:
         result = of_git_error(error)
+    except OSError as error:
+        result = of_os_error(error)
     context.close_stage()
     discard_tree(context)
     return result
@@ -44,3 +46,11 @@ def _attempt(context: RunContext) -> RunResult:
     verify_tree(context, tree)
     integrate_change(context, change)
     return completed()
+
+
+def _of_start_error(error: SupervisorStartError) -> RunResult:
+    cause = error.__cause__
+    if isinstance(cause, OSError):
+        result = of_os_error(cause)
+        return failed(result.reason or Reason.STORAGE, str(error))
+    return failed(Reason.ENGINE_ERROR, str(error))

@@ -26,7 +26,7 @@ from batches.reasons import Reason
 from batches.results import RunResult, failed
 from batches.retry import delay_before_retry
 from batches.scope import LetGo, StopScope
-from batches.shutdown import Flag
+from batches.shared import Flag
 from batches.slots import Slots
 from batches.watch import Watch
 

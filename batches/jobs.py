@@ -3,17 +3,31 @@
 import logging
 from uuid import UUID
 
+from django.conf import settings
 from django.db import DatabaseError
 
-from batches import lifecycle
+from batches import lifecycle, recovery
 from batches.attempt import run_attempt
 from batches.conductor import Attempt, conduct
 from batches.errors import Fenced
+from batches.host_slots import slot
 from batches.owner import new_owner
 from batches.persist import persist
-from batches.shutdown import DRAIN, LEAVE, Flag
+from batches.shared import DRAIN, LEAVE, Flag, mark_delivery
 
 log = logging.getLogger(__name__)
+
+
+def run_from_queue(batch_id: str) -> None:
+    """A batch that finds no slot, or a worker that is leaving, stays PENDING; recovery sends it."""
+    mark_delivery()
+    if LEAVE.is_set() or DRAIN.is_set():
+        return
+    with slot("batch", settings.MAX_CONCURRENT_BATCHES) as free:
+        if free:
+            execute_batch(batch_id)
+    if not (LEAVE.is_set() or DRAIN.is_set()):
+        recovery.recover()
 
 
 def execute_batch(
@@ -23,8 +37,6 @@ def execute_batch(
 
     Never call it from a request: create the batch, and the queue does this.
     """
-    if leave.is_set() or DRAIN.is_set():
-        return False  # the next worker's recovery sends it again
     lease = persist(lambda: lifecycle.claim_batch(batch_id=UUID(str(batch_id)), owner=new_owner()))
     if lease is None:
         return False

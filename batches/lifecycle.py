@@ -422,7 +422,7 @@ def _reopen(batch: Batch) -> None:
 
 def _send(batch: Batch) -> None:
     Batch.objects.filter(id=batch.id).update(sent_at=Now())
-    queue.send_batch(batch.id)
+    queue.send_batch(batch.id, host=batch.workspace.host)
 
 
 def _created(batch: Batch) -> NewEvent:

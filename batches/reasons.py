@@ -45,6 +45,7 @@ class Reason(StrEnum):
     CANCELLED = "cancelled", "The batch was cancelled."
     STOPPED = "stopped", "The run was stopped before it ended."
     WORKER_LOST = "worker_lost", "The worker or its supervisor disappeared during the run.", "later"
+    STORAGE = "storage", "The server's state directory cannot be written.", "later"
     DISK_FULL = "disk_full", "The server's disk is full.", "later"
     TREE_LOST = "tree_lost", "The run's working tree disappeared.", "later"
     REPOSITORY_LOST = "repository_lost", "The workspace's repository cannot be found or read."

@@ -12,7 +12,7 @@ from batches.models import Batch
 from batches.models.batch import ACTIVE
 from tasks import queue
 
-RESEND_SECONDS = 10
+RESEND_SECONDS = 5
 """How long a message may be on its way before it counts as lost; a double does no harm."""
 
 
@@ -21,19 +21,26 @@ def recover() -> list[Batch]:
     free_dead_leases()
     room = settings.MAX_CONCURRENT_BATCHES - len(held_on_host())
     sent: list[Batch] = []
-    for batch in unowned():
+    for batch in runnable_here():
         if len(sent) >= room:
             break
         if _mark_sent(batch):
-            queue.send_batch(batch.id)
+            queue.send_batch(batch.id, host=batch.workspace.host)
             sent.append(batch)
     return sent
+
+
+def runnable_here() -> list[Batch]:
+    """A workspace on another machine is that machine's to recover."""
+    here = ("", owner.host_name())
+    return [batch for batch in unowned() if batch.workspace.host in here]
 
 
 def unowned(workspace_id: UUID | None = None) -> list[Batch]:
     """Active batches without a living owner, oldest first."""
     free = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=Now())
-    rows = Batch.objects.filter(free, status__in=ACTIVE).order_by("created_at")
+    rows = Batch.objects.filter(free, status__in=ACTIVE).select_related("workspace")
+    rows = rows.order_by("created_at")
     return list(rows.filter(workspace_id=workspace_id) if workspace_id else rows)
 
 

@@ -1,5 +1,6 @@
 """How a run ended, as the attempt hands it to the conductor."""
 
+import errno
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,14 @@ def of_git_error(error: GitError, *, otherwise: Reason = Reason.INTERNAL_ERROR) 
         if isinstance(error, kind):
             return failed(reason, str(error))
     return failed(otherwise, str(error))
+
+
+def of_os_error(error: OSError) -> RunResult:
+    """What the server's own files refused, said with their path."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    where = f"{error.filename}: " if error.filename else ""
+    reason = Reason.DISK_FULL if full else Reason.STORAGE
+    return failed(reason, f"{where}{error.strerror or error}")
 
 
 _GIT_REASONS: dict[type[GitError], Reason] = {

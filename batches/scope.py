@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass
 
 from batches.reasons import Reason
-from batches.shutdown import Flag
+from batches.shared import Flag
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ def names(name: str, default: str, help_text: str) -> list[str]:
     return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
 
 
+def is_default(name: str) -> bool:
+    """Whether a variable that was read is as if it had not been set."""
+    default, _ = READ[name]
+    return os.environ.get(name, default) == default
+
+
 def folder(name: str, default: Path, shown_default: str, help_text: str) -> Path:
     READ[name] = (shown_default, help_text)
     raw = os.environ.get(name)

@@ -73,6 +73,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "codeframe_site.headers.ContentPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -168,12 +169,16 @@ SPOOL_BYTES = env.integer(
     minimum=64 * 1024,
 )
 
+REDIS_URL = env.text(
+    "CODEFRAME_REDIS_URL", "", "redis://host/0 carries the queue's messages; empty: the database"
+)
+
 _TEN_YEARS = 10 * 365 * 86400
 Q_CLUSTER = {
     # A message is only a hint to look at a batch row: it is never redelivered while a job runs
     # (retry of years), never given up by time (time-out of years) and never repeated on failure.
     "name": "codeframe",
-    "orm": "default",
+    **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
     "workers": WORKERS,
     "timeout": _TEN_YEARS,
     "retry": _TEN_YEARS + 86400,

@@ -1,6 +1,24 @@
 from django.contrib import admin
 from django.urls import path
 
+from batches.web import pages as batch_pages
+from codeframe_site import pages
+
 urlpatterns = [
+    path("", pages.home, name="home"),
+    path("workspaces/<uuid:workspace_id>/", pages.workspace_page, name="workspace"),
+    path("batches/", batch_pages.batch_list, name="batches"),
+    path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),
+    *(
+        path(
+            f"batches/<uuid:batch_id>/{verb}/",
+            batch_pages.steer_batch,
+            {"verb": verb},
+            name=f"batch-{verb}",
+        )
+        for verb in batch_pages.STEERS
+    ),
+    path("runs/<uuid:run_id>/", batch_pages.run_page, name="run"),
+    path("runs/<uuid:run_id>/stop/", batch_pages.stop_run, name="run-stop"),
     path("admin/", admin.site.urls),
 ]

@@ -13,19 +13,23 @@ from django_q.conf import Conf
 from django_q.signals import pre_execute
 from django_q.tasks import async_task
 
-EXECUTE_BATCH = "batches.jobs.execute_batch"
+RUN_BATCH = "batches.jobs.run_from_queue"
 
 
-def send_batch(batch_id: UUID) -> None:
-    """Committed together with the caller's rows, or sent just after them by other brokers."""
+def send_batch(batch_id: UUID, *, host: str = "") -> None:
+    """Committed together with the caller's rows, or sent just after them by other brokers.
+
+    `host` names the machine whose own queue it goes to; empty is the queue of all.
+    """
     if Conf.ORM:
-        _send(batch_id)
+        _send(batch_id, host)
     else:
-        transaction.on_commit(lambda: _send(batch_id))
+        transaction.on_commit(lambda: _send(batch_id, host))
 
 
-def _send(batch_id: UUID) -> None:
-    async_task(EXECUTE_BATCH, str(batch_id), task_name=f"batch {batch_id.hex[:8]}")
+def _send(batch_id: UUID, host: str) -> None:
+    where = {"cluster": host} if host else {}
+    async_task(RUN_BATCH, str(batch_id), task_name=f"batch {batch_id.hex[:8]}", **where)
 
 
 def acknowledge_at_start(sender: Any, func: Any, task: dict[str, Any], **extra: Any) -> None:

@@ -83,7 +83,6 @@ def _unknown(store: Store, refs: Mapping[str, str], base: str, objects: Path) ->
     done = call(
         store.raw,
         "rev-list",
-        "--no-walk=unsorted",
         "--ignore-missing",
         "--stdin",
         named=store.repository.path,

@@ -75,6 +75,8 @@ def capture(
     The tree's own git directory is not used: the agent may have written anything there, or
     deleted it. Safe to call again. Raises GitError.
     """
+    if tree_dir.is_symlink() or not tree_dir.is_dir():
+        raise RepositoryGone(f"{tree_dir}: the tree is gone.")
     index = store.scratch_file("capture-index")
     staging = Staging(git_dir=store.raw, work_tree=tree_dir, index=index)
     try:

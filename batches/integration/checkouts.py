@@ -59,7 +59,7 @@ def _all(repository: Repository) -> Iterator[Checkout]:
     if not repository.is_bare:
         yield Checkout(work_tree=repository.path, git_dir=repository.git_dir)
     common = repository.common_dir
-    if repository.git_dir != common and common.name == ".git":
+    if repository.git_dir != common and common.name == ".git" and not repository.main_is_bare:
         yield Checkout(work_tree=common.parent, git_dir=common)
     for git_dir in sorted((common / "worktrees").glob("*")):
         checkout = _linked(git_dir)

@@ -17,6 +17,16 @@ class Author:
 CODEFRAME = Author(name="codeframe", email="codeframe@localhost")
 
 
+def provenance(*, batch: str, run: str, task: str, capture: str) -> dict[str, str]:
+    """The trailers by which an integrated commit tells where it comes from."""
+    return {
+        "Codeframe-Batch": batch,
+        "Codeframe-Run": run,
+        "Codeframe-Task": task,
+        "Codeframe-Capture": capture,
+    }
+
+
 def commit_tree(
     store: Store,
     *,

@@ -134,11 +134,17 @@ class Mover:
         return {path for path, value in rows if value not in _UNFILTERED}
 
     def move(self, old: str, new: str) -> None:
-        """The files, then the user's index in one step. Raises CannotMove."""
+        """The files, then the user's index in one step.
+
+        Raises CannotMove when git refused before it touched a file, else GitError.
+        """
+        before = self._stale()
         try:
             self._git("read-tree", "-m", "-u", old, new)
         except GitError as error:
-            raise CannotMove(f"{self._checkout.work_tree}: it cannot be moved: {error}") from error
+            if self._stale() == before:
+                raise CannotMove(f"{self._checkout.work_tree}: it stays: {error}") from error
+            raise type(error)(f"{error} Some files are moved; land again to go on.") from error
         self._give_index()
 
     def _give_index(self) -> None:

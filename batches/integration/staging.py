@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from batches.integration.changes import GITLINK
 from tasks.workspaces.git import DiskFull, GitError, RepositoryGone
 from tasks.workspaces.gitcall import call
 
@@ -20,6 +21,7 @@ UNREADABLE = "it cannot be read"
 RESERVED = "git does not accept its name or kind"
 NEWLY_IGNORED = "an ignore rule that this run changed hides it"
 _MOST_REPORTED = 200
+_GITLINK_MODE = b"\0\0\xe0\0"  # as an index file stores it; elsewhere in it by chance only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,7 @@ def stage(staging: Staging) -> str:
         found = _look(staging)
     for line in found.complaints:
         staging.miss(*_explain(line))
+    _note_filled_submodules(staging)
     _remove(staging, found.deleted)
     _add(staging, [*found.modified, *found.untracked])
     return staging.git("write-tree")[0].decode().strip()
@@ -80,7 +83,8 @@ class _Found:
 
 
 def _look(staging: Staging) -> _Found:
-    tracked, complaints = staging.git("diff-files", "-z", "--raw", "--ignore-submodules=all")
+    # "dirty" compares the commit of a submodule and starts no git in it.
+    tracked, complaints = staging.git("diff-files", "-z", "--raw", "--ignore-submodules=dirty")
     others, more = staging.git("ls-files", "-z", "--others", "--exclude-standard")
     rows = tracked.split(b"\0")
     states = [(row[-1:], path) for row, path in zip(rows[::2], rows[1::2], strict=False)]
@@ -96,6 +100,25 @@ def _look(staging: Staging) -> _Found:
 def _explain(line: bytes) -> tuple[bytes, str]:
     named = re.search(rb"'(.+)'", line)
     return (named[1] if named else b"", f"{UNREADABLE} ({line.decode(errors='replace')})")
+
+
+def _note_filled_submodules(staging: Staging) -> None:
+    """A submodule is checked out empty: files in it are work that no commit of ours holds."""
+    if _GITLINK_MODE not in staging.index.read_bytes():
+        return
+    listed, _ = staging.git("ls-files", "-z", "--stage")
+    for row in listed.split(b"\0"):
+        meta, _, path = row.partition(b"\t")
+        if meta.startswith(GITLINK.encode()) and _holds_files(staging.work_tree, path):
+            staging.miss(path, NESTED)
+
+
+def _holds_files(work_tree: Path, path: bytes) -> bool:
+    try:
+        with os.scandir(work_tree / os.fsdecode(path)) as entries:
+            return any(entries)
+    except OSError:
+        return False
 
 
 def _remove(staging: Staging, paths: Sequence[bytes]) -> None:

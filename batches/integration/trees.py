@@ -3,11 +3,9 @@
 import contextlib
 import os
 import shutil
-import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from batches.integration.removal import remove_folder
 from tasks.workspaces.git import HEADS, GitError, Store, config_text
 from tasks.workspaces.gitcall import call
 
@@ -79,23 +77,9 @@ def _copy_if_present(source: Path, target: Path) -> None:
 
 
 def remove(tree_dir: Path) -> None:
-    """Delete the tree and our notes on it; links are unlinked, never followed."""
-    private_index(tree_dir).unlink(missing_ok=True)
-    if tree_dir.is_symlink() or not tree_dir.is_dir():
-        tree_dir.unlink(missing_ok=True)
-        return
-    shutil.rmtree(tree_dir, onerror=_unlock_and_retry)
-
-
-def _unlock_and_retry(remove: Callable[..., Any], path: str, failure: Any) -> None:
-    """A folder without write permission keeps its files: give the permission and go on."""
-    if isinstance(failure[1], FileNotFoundError):
-        return
-    for folder in (Path(path).parent, Path(path)):
-        with contextlib.suppress(OSError):
-            if stat.S_ISDIR(folder.lstat().st_mode):
-                folder.chmod(0o700)
-    if Path(path).is_dir() and not Path(path).is_symlink():
-        shutil.rmtree(path)
-    else:
-        Path(path).unlink(missing_ok=True)
+    """Delete the tree and our notes on it; it need not exist. Raises GitError."""
+    try:
+        private_index(tree_dir).unlink(missing_ok=True)
+        remove_folder(tree_dir)
+    except OSError as error:
+        raise GitError(f"{tree_dir}: cannot be removed: {error.strerror}.") from error

@@ -1,5 +1,7 @@
 """Start the agent, or adopt the one that runs; follow it to its end; judge what it says."""
 
+import os
+import time
 from pathlib import Path
 
 from django.conf import settings
@@ -8,6 +10,7 @@ from batches import paths, prompts
 from batches.context import RunContext, StageFailed
 from batches.engines import load
 from batches.engines.base import EngineRequest, Launch, LaunchRefusedError, judge
+from batches.host_slots import take_slot
 from batches.models.run import RunStatus
 from batches.output import OutputRecorder, recorded_offsets
 from batches.reasons import Reason
@@ -15,8 +18,10 @@ from batches.results import ended, failed
 from batches.stages.capture import Change
 from batches.supervisor import client, spool
 from batches.supervisor.client import Chunk, ExitRecord, LaunchSpec, StopRequest
+from tasks.events import types
 
 TAIL_BYTES = 8192
+SLOT_POLL_SECONDS = 0.2
 
 
 def run_agent(context: RunContext, tree: Path) -> ExitRecord:
@@ -28,13 +33,33 @@ def run_agent(context: RunContext, tree: Path) -> ExitRecord:
     with context.stage("agent"):
         handle = client.adopt(run_dir) if context.run.agent_started else None
         if handle is None:
-            context.scope.check()
-            launch = _prepare(context, tree, run_dir)
-            context.save(agent_started=True)
-            handle = client.start(run_dir, _spec(context, tree, launch))
+            handle = _start(context, tree, run_dir)
         record = _follow(context, handle)
         context.facts |= {"exit_code": record.code, "exit_cause": record.cause}
     return record
+
+
+def _start(context: RunContext, tree: Path, run_dir: Path) -> client.Handle:
+    """Waits for one of the machine's slots; the supervisor then holds it, whoever follows."""
+    slot = _wait_for_slot(context)
+    try:
+        context.scope.check()
+        launch = _prepare(context, tree, run_dir)
+        context.save(agent_started=True)
+        return client.start(run_dir, _spec(context, tree, launch), hold_fd=slot)
+    finally:
+        os.close(slot)
+
+
+def _wait_for_slot(context: RunContext) -> int:
+    slot = take_slot("agent", settings.MAX_AGENTS)
+    if slot is None:
+        context.say(types.RUN_WAITING, {"for": "agent", "limit": settings.MAX_AGENTS})
+    while slot is None:
+        context.scope.check()
+        time.sleep(SLOT_POLL_SECONDS)
+        slot = take_slot("agent", settings.MAX_AGENTS)
+    return slot
 
 
 def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None:

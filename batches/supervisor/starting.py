@@ -22,8 +22,12 @@ class SupervisorStartError(Exception):
     """Says in one sentence why no supervisor could be started."""
 
 
-def start(run_dir: Path, spec: LaunchSpec) -> Handle:
-    """Returns once the supervisor is spawned. Raises SupervisorStartError."""
+def start(run_dir: Path, spec: LaunchSpec, *, hold_fd: int | None = None) -> Handle:
+    """Returns once the supervisor is spawned. Raises SupervisorStartError.
+
+    `hold_fd` stays open in the supervisor, and nowhere below it, until the run has ended: a lock
+    on it outlives whoever started the run.
+    """
     reap_ended()
     run_dir = run_dir.resolve()
     try:
@@ -33,7 +37,7 @@ def start(run_dir: Path, spec: LaunchSpec) -> Handle:
     except OSError as error:
         raise SupervisorStartError(f"cannot prepare {run_dir}: {error.strerror}") from error
     try:
-        return _spawn(run_dir)
+        return _spawn(run_dir, hold_fd)
     except OSError as error:
         (run_dir / SPEC).unlink()
         raise SupervisorStartError(f"cannot start a supervisor: {error}") from error
@@ -69,13 +73,13 @@ def _prepare(run_dir: Path, spec: LaunchSpec) -> None:
     create_note(run_dir / SPEC, note)
 
 
-def _spawn(run_dir: Path) -> Handle:
+def _spawn(run_dir: Path, hold_fd: int | None) -> Handle:
     handle = Handle(run_dir)
     handle.hold()
     try:
         log = os.open(run_dir / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            handle.watch(_popen(run_dir, log))
+            handle.watch(_popen(run_dir, log, hold_fd))
         finally:
             os.close(log)
     except OSError:
@@ -84,12 +88,12 @@ def _spawn(run_dir: Path) -> Handle:
     return handle
 
 
-def _popen(run_dir: Path, log: int) -> "subprocess.Popen[bytes]":
+def _popen(run_dir: Path, log: int, hold_fd: int | None) -> "subprocess.Popen[bytes]":
     # The agent can read its supervisor's environment, so that holds none of the server's secrets.
     env = {name: os.environ[name] for name in _KEPT_ENV if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-I", "-S", "-X", "utf8", str(_CHILD_SIDE), str(run_dir)],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if hold_fd is None else hold_fd,
         stdout=log,
         stderr=log,
         cwd="/",

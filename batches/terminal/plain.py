@@ -13,6 +13,7 @@ QUIET = frozenset({types.RUN_OUTPUT, types.TASK_STATUS})
 RUN_TEXT = {
     types.RUN_STARTED: "started, attempt {attempt}",
     types.RUN_STAGE: "{stage}",
+    types.RUN_WAITING: "waits for an agent slot, {limit} run on this machine",
     types.RUN_CAPTURED: "captured {files} files (+{insertions} -{deletions}) as {commit:.10}",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
     types.RUN_RETRY: "queued again, attempt {attempt}, after {delay_s:.0f} s ({because})",

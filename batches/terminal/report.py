@@ -4,6 +4,7 @@ from typing import Any
 
 from batches.models import Batch, Run
 from batches.terminal.states import seconds, sign
+from batches.waiting import why_waiting
 from tasks.console import table
 from tasks.text import clip
 
@@ -19,6 +20,8 @@ def report_lines(batch: Batch) -> list[str]:
     runs = last_runs(batch)
     lines = table([HEADING, *map(_cells, runs)], right=(4, 5, 6))
     lines += ["", f"batch {batch.short_id}: {batch.status}{_because(batch)}"]
+    if waiting := why_waiting(batch):
+        lines.append(waiting)
     if batch.verification:
         lines.append(f"verification: {batch.verification}, {clip(batch.verification_reason, 300)}")
     if batch.landing:
@@ -35,6 +38,7 @@ def report_object(batch: Batch) -> dict[str, Any]:
         "status": batch.status,
         "reason": batch.reason,
         "message": batch.message,
+        "waiting": why_waiting(batch),
         "verification": batch.verification,
         "verification_reason": batch.verification_reason,
         "landing": batch.landing,

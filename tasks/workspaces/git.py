@@ -5,8 +5,11 @@ can name commands. A *store* is a git directory of ours whose configuration is o
 whose objects and refs are links to the user's.
 """
 
+import contextlib
 import os
+import re
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +101,7 @@ class Repository:
     commit: str
     is_bare: bool
     shallow: bool
+    main_is_bare: bool = False
     settings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -157,6 +161,7 @@ def open_store(store_dir: Path, repository: Repository) -> Store:
     store = Store(dir=store_dir, repository=repository)
     try:
         store.scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _sweep(store.scratch)
         harmless = dict(repository.settings)
         _fill(store.raw, repository, _RAW_ATTRIBUTES, {})
         _fill(store.plain, repository, b"", harmless)
@@ -175,6 +180,15 @@ def _fill(git_dir: Path, repository: Repository, attributes: bytes, own: dict[st
     _write(git_dir / "info" / "attributes", attributes)
     settings = _SETTINGS | {"core.excludesFile": os.fspath(common / "info" / "exclude")} | own
     _write(git_dir / "config", config_text(settings, repository.object_format, bare=True))
+
+
+def _sweep(scratch: Path) -> None:
+    """Temporary files of processes that were killed."""
+    long_ago = time.time() - 24 * 3600
+    for path in scratch.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if path.lstat().st_mtime < long_ago:
+                path.unlink()
 
 
 def _link(link: Path, target: Path) -> None:
@@ -213,8 +227,9 @@ def _quoted(value: str) -> str:
 
 def resolve(store: Store, name: str) -> str | None:
     """The commit that a branch, tag, ref or hash names; None when there is none."""
-    if name == "HEAD":
-        name = read_head(store.repository.git_dir)
+    repository = store.repository
+    if re.match(r"(HEAD|@)($|[~^])", name):
+        name = re.sub(r"^(HEAD|@)", read_head(repository.git_dir), name)
     done = call(
         store.raw,
         "rev-parse",
@@ -222,10 +237,12 @@ def resolve(store: Store, name: str) -> str | None:
         "--quiet",
         "--end-of-options",
         f"{name}^{{commit}}",
-        named=store.repository.path,
+        named=repository.path,
         accept=(0, 1, 128),
     )
-    return done.stdout.decode().strip() or None if done.ok else None
+    if not done.ok and not repository.objects_dir.is_dir():
+        raise RepositoryGone(f"{repository.path}: the repository is gone.")
+    return done.stdout.decode().strip() if done.ok else None
 
 
 def read_head(git_dir: Path) -> str:

@@ -42,6 +42,7 @@ def inspect(path: Path) -> Repository:
     _refuse_unsupported(path, common_dir, git_dir, settings)
     head = read_head(git_dir)
     branch = head.removeprefix(HEADS) if head.startswith(HEADS) else None
+    main_is_bare = settings.get("core.bare", "false").lower() not in _FALSE
     repository = Repository(
         path=path,
         git_dir=git_dir,
@@ -50,7 +51,8 @@ def inspect(path: Path) -> Repository:
         object_format=settings.get("extensions.objectformat", "sha1"),
         branch=branch,
         commit="",
-        is_bare=path == git_dir,
+        is_bare=path == git_dir or (main_is_bare and git_dir == common_dir),
+        main_is_bare=main_is_bare,
         shallow=(common_dir / "shallow").is_file(),
         settings=tuple(sorted((k, v) for k, v in settings.items() if k in HARMLESS_SETTINGS)),
     )

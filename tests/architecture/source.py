@@ -37,7 +37,7 @@ def product() -> tuple[Source, ...]:
 
 
 @cache
-def tests() -> tuple[Source, ...]:
+def all_tests() -> tuple[Source, ...]:
     return tuple(read(path) for path in sorted((ROOT / "tests").rglob("*.py")))
 
 

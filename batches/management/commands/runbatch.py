@@ -55,7 +55,7 @@ class Command(ConsoleCommand):
         out.add_argument("--detach", action="store_true", help="leave it to the worker")
 
     def run(self, **options: Any) -> int:
-        workspace = workspace_named(options["workspace"])
+        workspace = workspace_named(options.pop("workspace"))
         chosen = batch_options(**options)
         _check_choice(**options)
         if options["dry_run"]:

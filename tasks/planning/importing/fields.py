@@ -1,6 +1,5 @@
 """The fields of a task: what each may hold, as a table."""
 
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -84,7 +83,8 @@ def whole(least: int, most: int) -> Reader:
 def hours(node: Node) -> float:
     if not isinstance(node.value, int | float) or isinstance(node.value, bool):
         raise Unfit(f"must be a number of hours, not {_shown(node)}")
-    if not math.isfinite(node.value) or not 0 <= node.value <= HOURS_MAX:
+    # NaN is not within any limits either.
+    if not 0 <= node.value <= HOURS_MAX:
         raise Unfit(f"must be from 0 to {HOURS_MAX:,} hours, not {_shown(node)}")
     return float(node.value)
 

@@ -11,7 +11,18 @@ from tasks.workspaces.git import Store, open_store
 from tasks.workspaces.inspection import inspect
 from tests.repos import Content, make_repository, write_files
 
-FILES: dict[str, Content] = {"a.txt": "one\ntwo\nthree\n", "src/b.py": "b = 1\n", "run.sh": "ls\n"}
+LONG = [f"line {number}\n" for number in range(30)]
+FILES: dict[str, Content] = {
+    "a.txt": "one\ntwo\nthree\n",
+    "src/b.py": "b = 1\n",
+    "run.sh": "ls\n",
+    "long.txt": "".join(LONG),
+}
+
+
+def long_with(number: int, line: str) -> str:
+    """The long file with one line changed, far from the others."""
+    return "".join([*LONG[:number], line, *LONG[number + 1 :]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +46,7 @@ class Bench:
             self.store, tree_dir=tree, base=base or self.base, run_id=tree.name, message=message
         )
 
-    def run(
-        self, name: str, files: Mapping[str, Content], base: str | None = None
-    ) -> Capture:
+    def run(self, name: str, files: Mapping[str, Content], base: str | None = None) -> Capture:
         """An agent's whole work: a tree, some files, the capture."""
         tree = self.tree(name, base)
         write_files(tree, files)

@@ -136,6 +136,7 @@ class TestWouldCloseCycle:
 class TestWaves:
     def test_each_wave_keeps_the_order_given(self) -> None:
         assert waves({3: [], 1: [2], 2: [], 4: [1, 3]}) == [[3, 2], [1], [4]]
+        assert waves({"x": ["b"], "y": ["a"], "a": [], "b": []}) == [["a", "b"], ["x", "y"]]
 
     def test_a_cycle_is_refused_with_its_path(self) -> None:
         with pytest.raises(CycleError) as refused:

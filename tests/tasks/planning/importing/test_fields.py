@@ -53,6 +53,7 @@ def test_values_within_the_limits_are_taken(name: str, value: object) -> None:
         ("key", 7, "key must be text, not 7; put it in quotes"),
         ("description", {"a": 1}, "description must be text, not a mapping"),
         ("description", "a\rb", "description must not contain the character U+000D"),
+        ("description", "a\udfff", "description must not contain the character U+DFFF"),
         ("depends_on", "B", 'depends_on must be a list of titles or keys, not "B"'),
         ("depends_on", [3], "depends_on entry must be text, not 3; put it in quotes"),
         ("depends_on", [None], "depends_on entry must be text, not nothing"),
@@ -76,6 +77,9 @@ def test_values_within_the_limits_are_taken(name: str, value: object) -> None:
          'external_url must be a web address (http or https), not "example.org"'),
         ("external_url", "javascript:alert(1)",
          'external_url must be a web address (http or https), not "javascript:alert(1)"'),
+        ("external_url", "javascript://example.org/%0aalert(1)",
+         'external_url must be a web address (http or https), '
+         'not "javascript://example.org/%0aalert(1)"'),
         ("external_url", "http://[", 'external_url must be a web address (http or https), '
          'not "http://["'),
         ("expects_changes", "no", 'expects_changes must be true or false, not "no"'),
@@ -110,6 +114,16 @@ def test_an_unknown_field_is_named_with_the_nearest_known_one() -> None:
         'tasks.yaml:2: task "A": unknown field "prioritiy"; did you mean "priority"?',
         'tasks.yaml:3: task "A": unknown field "dependson"; did you mean "depends_on"?',
         'tasks.yaml:4: task "A": unknown field "childern"; did you mean "children"?',
+    ]
+
+
+def test_an_unknown_field_keeps_the_spelling_of_the_file() -> None:
+    assert '"1.50"' in refused("- title: A\n  1.50: x\n")[0]
+
+
+def test_a_wrong_entry_of_a_list_is_reported_at_its_own_line() -> None:
+    assert refused("- title: A\n  requirement_ids:\n    - R1\n    - 2\n") == [
+        'tasks.yaml:4: task "A": requirement_ids entry must be text, not 2; put it in quotes'
     ]
 
 

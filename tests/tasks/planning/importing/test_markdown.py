@@ -198,6 +198,10 @@ def test_after_finds_titles_with_unpaired_brackets_in_quotes() -> None:
     assert waits('- [ ] Smile :)\n- [ ] B (after: "Smile :)")\n')["B"] == {"Smile :)"}
 
 
+def test_after_finds_titles_with_an_unpaired_quote() -> None:
+    assert waits('- [ ] A 5" pipe\n- [ ] B (after: A 5" pipe)\n')["B"] == {'A 5" pipe'}
+
+
 def test_after_finds_tasks_outside_the_file() -> None:
     drafts = read("- [ ] A (after: Old, one)\n", "markdown", {"Old, one": 9})
     assert drafts[0].depends_on_known == (9,)

@@ -1,0 +1,25 @@
+"""Why a PENDING batch has not started, in one sentence."""
+
+from django.conf import settings
+
+from batches import owner, recovery
+from batches.models import Batch
+from batches.models.batch import BatchStatus
+
+
+def why_waiting(batch: Batch) -> str:
+    """Empty for a batch that does not wait."""
+    if batch.status != BatchStatus.PENDING:
+        return ""
+    if batch.workspace.host and batch.workspace.host != owner.host_name():
+        return f"waits for the worker on {batch.workspace.host}, which holds the repository"
+    running = len(recovery.held_on_host())
+    ahead = Batch.objects.filter(
+        status=BatchStatus.PENDING, created_at__lt=batch.created_at
+    ).count()
+    if running >= settings.MAX_CONCURRENT_BATCHES:
+        return (
+            f"waits for a slot: {running} of {settings.MAX_CONCURRENT_BATCHES} batches run on this "
+            f"machine, {ahead} wait before it"
+        )
+    return f"waits for a worker to pick it up, {ahead} before it"

@@ -1,0 +1,42 @@
+"""What must be true before pages are served to other machines."""
+
+import ipaddress
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+
+from codeframe_site import env
+
+
+def refusal(bind: str) -> str:
+    """Why that address must not be served yet, in one sentence; empty when it may."""
+    if is_loopback(bind):
+        return ""
+    missing = [step for step, done in _steps() if not done]
+    if not missing:
+        return ""
+    return f"{bind} can be reached from other machines; first {', '.join(missing)}"
+
+
+def is_loopback(bind: str) -> bool:
+    if bind == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(bind.strip("[]")).is_loopback
+    except ValueError:
+        return False  # a name: nobody knows where it leads
+
+
+def _steps() -> list[tuple[str, bool]]:
+    return [
+        ("set CODEFRAME_SECRET_KEY", not env.is_default("CODEFRAME_SECRET_KEY")),
+        (
+            "set CODEFRAME_ALLOWED_HOSTS to the names it is reached by",
+            not env.is_default("CODEFRAME_ALLOWED_HOSTS"),
+        ),
+        ("switch CODEFRAME_DEBUG off", not settings.DEBUG),
+        (
+            "create an account (manage.py createsuperuser)",
+            get_user_model().objects.filter(is_active=True).exists(),
+        ),
+    ]

@@ -1,0 +1,93 @@
+import argparse
+import math
+import os
+import sys
+from typing import Any, NoReturn
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from codeframe_site.exposure import refusal
+from tasks.console import EXIT_FAILED, ConsoleCommand
+from tasks.errors import DomainError
+from tasks.text import plural
+
+HIGHEST_PORT = 65535
+
+
+class Command(ConsoleCommand):
+    help = "Serve the pages; on SIGTERM or Ctrl-C, requests under way are finished first."
+    requires_system_checks = "__all__"  # type: ignore[assignment]
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--bind", default="127.0.0.1", metavar="ADDRESS")
+        parser.add_argument("--port", type=_port, default=8000, help="0 takes any free one")
+        parser.add_argument(
+            "--drain",
+            type=_seconds,
+            default=10.0,
+            metavar="SECONDS",
+            help="how long requests under way may take when it is told to end",
+        )
+
+    def run(self, *, bind: str, port: int, drain: float, **_: Any) -> None:
+        problem = refusal(bind) or pending_migrations()
+        if problem:
+            raise DomainError(problem)
+        has_users = get_user_model().objects.exists()
+        connection.close()
+        # Twisted is loaded here, by the one command that needs it.
+        from codeframe_site.asgi import application
+        from codeframe_site.server import DrainingServer
+
+        def greet(host: str, real_port: int) -> None:
+            self.say(f"codeframe is at {_url(host, real_port)} (Ctrl-C ends it)")
+            if not has_users:
+                self.say("there is no account yet: python manage.py createsuperuser")
+            self.stdout.flush()
+
+        server = DrainingServer(application, bind=bind, port=port, drain_s=drain, on_ready=greet)
+        server.run()
+        if server.problem:
+            raise CommandError(server.problem, returncode=EXIT_FAILED)
+        if server.cut_off:
+            self.stderr.write(f"{plural(server.cut_off, 'request')} did not end in time")
+        _leave()
+
+
+def pending_migrations() -> str:
+    """A sentence when the database is older than the code; empty when it is not."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if not plan:
+        return ""
+    return f"the database lacks {plural(len(plan), 'migration')}: run manage.py migrate first"
+
+
+def _leave() -> NoReturn:
+    """The interpreter's own exit crashes in Twisted when an event stream was open."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) <= HIGHEST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to {HIGHEST_PORT}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value

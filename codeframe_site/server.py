@@ -1,0 +1,106 @@
+"""Daphne with an end: it stops listening, lets requests finish for a while, and then goes."""
+
+import signal
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+# Before any other part of Twisted: it installs the asyncio reactor.
+from daphne.server import Server
+
+# isort: split
+from daphne.endpoints import build_endpoint_description_strings
+from daphne.http_protocol import WebRequest
+from twisted.internet import reactor as installed_reactor
+
+reactor: Any = installed_reactor
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LOOK_EVERY_S = 0.05
+CANCEL_S = 2.0
+"""Time that requests cut off at the end of the drain get to notice."""
+
+
+class DrainingServer:
+    """`run` returns after a signal, or at once when the address cannot be listened on.
+
+    `problem` then says why. Not restartable: Twisted's reactor runs once in a process.
+    """
+
+    def __init__(
+        self,
+        application: Any,
+        *,
+        bind: str,
+        port: int,
+        drain_s: float,
+        on_ready: Callable[[str, int], None],
+    ) -> None:
+        self.problem = ""
+        self.cut_off = 0
+        self._drain_s = drain_s
+        self._on_ready = on_ready
+        self._port: Any = None
+        self._deadline: float | None = None
+        self._daphne = Server(
+            application=application,
+            endpoints=build_endpoint_description_strings(host=bind, port=port),
+            signal_handlers=False,
+            server_name="codeframe",
+        )
+        self._daphne.listen_success = self._listening
+        self._daphne.listen_error = self._refused
+
+    def run(self) -> None:
+        for number in SIGNALS:
+            signal.signal(number, self._on_signal)
+        self._daphne.run()
+
+    def _listening(self, port: Any) -> None:
+        self._port = port
+        address = port.getHost()
+        self._on_ready(address.host, address.port)
+
+    def _refused(self, failure: Any) -> None:
+        self.problem = failure.getErrorMessage()
+        self._daphne.stop()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        # The loop may be asleep: a call from outside wakes it.
+        reactor.callFromThread(self._begin_to_end)
+
+    def _begin_to_end(self) -> None:
+        """A second signal ends at once."""
+        if self._deadline is not None:
+            self._deadline = 0.0
+            return
+        self._deadline = time.monotonic() + self._drain_s
+        if self._port is not None:
+            self._port.stopListening()
+        self._end_when_drained()
+
+    def _end_when_drained(self) -> None:
+        busy = self._in_flight()
+        late = self._deadline is not None and time.monotonic() >= self._deadline
+        if late or not (busy or reactor.getWriters()):
+            self.cut_off = busy
+            self._daphne.stop()
+            # A cut request may sit in a thread that nothing can end: it is not waited for.
+            reactor.callLater(CANCEL_S, reactor.crash)
+            return
+        reactor.callLater(LOOK_EVERY_S, self._end_when_drained)
+
+    def _in_flight(self) -> int:
+        """Requests under way; not sockets and event streams, which come back with a cursor."""
+        return sum(
+            isinstance(protocol, WebRequest)
+            and "disconnected" not in details
+            and "application_instance" in details
+            and not _is_stream(protocol)
+            for protocol, details in self._daphne.connections.items()
+        )
+
+
+def _is_stream(request: Any) -> bool:
+    kinds = request.responseHeaders.getRawHeaders(b"content-type", [])
+    return any(kind.startswith(b"text/event-stream") for kind in kinds)

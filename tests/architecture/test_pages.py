@@ -1,0 +1,45 @@
+"""The pages' tables are the code's; `python -m tests.architecture` prints what to paste."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.pages import (
+    TABLES,
+    documented_events,
+    event_names,
+    page,
+    settings_table,
+    state_table,
+)
+from tests.architecture.source import ROOT
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_page_of_states_holds_the_table(name: str) -> None:
+    _, _, section = page("states.md").partition(f"\n## {name}\n")
+    section = section.partition("\n## ")[0]
+    assert _tables(section) == [state_table(name)]
+
+
+def test_the_page_of_settings_lists_exactly_what_is_read(tmp_path: Path) -> None:
+    assert _tables(page("settings.md")) == [settings_table(str(tmp_path))]
+
+
+def test_the_page_of_events_lists_exactly_the_names_there_are() -> None:
+    assert list(documented_events()) == event_names()
+
+
+def test_links_between_the_pages_lead_somewhere() -> None:
+    broken = [
+        f"{source.name}: {target}"
+        for source in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", source.read_text(encoding="utf-8"))
+        if not (source.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def _tables(text: str) -> list[str]:
+    return re.findall(r"^\|.*(?:\n\|.*)*", text, flags=re.MULTILINE)
