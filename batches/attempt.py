@@ -4,6 +4,8 @@ Entered again by the next owner after a crash: each step looks at the run's row 
 first, so what is done is not done twice, and a living agent is adopted, not started again.
 """
 
+from dataclasses import replace
+
 from batches.context import RunContext, StageFailed
 from batches.models.run import RunStatus
 from batches.reasons import Reason
@@ -34,7 +36,7 @@ def run_attempt(context: RunContext) -> RunResult:
         result = of_os_error(error)
     context.close_stage()
     discard_tree(context)
-    return result
+    return replace(result, facts=context.facts | result.facts)
 
 
 def _attempt(context: RunContext) -> RunResult:

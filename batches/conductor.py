@@ -28,11 +28,12 @@ from batches.retry import delay_before_retry
 from batches.scope import LetGo, StopScope
 from batches.shared import Flag
 from batches.slots import Slots
+from batches.stages.agent import end_agent
 from batches.watch import Watch
 
 log = logging.getLogger(__name__)
 Attempt = Callable[[RunContext], RunResult]
-IDLE_SECONDS = 5.0
+IDLE_SECONDS = 1.0
 
 
 class Conductor:
@@ -149,6 +150,9 @@ class Conductor:
         run, _ = self.running.pop(context.run.id)
         if isinstance(result, LetGo | Fenced):
             return
+        if isinstance(result, DatabaseError):
+            # Its agent lives on. Grading the run now would start a second one beside it.
+            raise result
         if isinstance(result, BaseException):
             result = self._broken(run, result)
         delay = persist(lambda: delay_before_retry(self.batch, run, result))
@@ -176,6 +180,7 @@ class Conductor:
 
     def _broken(self, run: Run, error: BaseException) -> RunResult:
         log.error("run %s of batch %s broke", run.id, self.batch.id, exc_info=error)
+        end_agent(run)
         return failed(Reason.INTERNAL_ERROR, f"{type(error).__name__}: {error}"[:500])
 
     def _skip(self, runs: list[Run]) -> None:

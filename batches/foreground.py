@@ -25,13 +25,13 @@ class Printer(Protocol):
     def show(self, event: Event) -> None: ...
 
 
-def run_here(batch: Batch, printer: Printer, *, after: int) -> bool:
+def run_here(batch: Batch, printer: Printer, *, after: int, owner: str = "") -> bool:
     """Conducts to the end; True when a signal asked to stop (the batch is then cancelled).
 
     `after` is the event cursor from which the printer is fed.
     """
     with printer, _printing(batch, printer, after), _cancel_on_signal(batch) as interrupted:
-        execute_batch(batch.id)
+        execute_batch(batch.id, owner=owner)
     batch.refresh_from_db()
     return interrupted.is_set()
 

@@ -31,13 +31,21 @@ def run_from_queue(batch_id: str) -> None:
 
 
 def execute_batch(
-    batch_id: UUID | str, *, attempt: Attempt = run_attempt, leave: Flag = LEAVE
+    batch_id: UUID | str,
+    *,
+    attempt: Attempt = run_attempt,
+    leave: Flag = LEAVE,
+    owner: str = "",
 ) -> bool:
     """Claims and conducts; False when there was nothing to claim. Blocks until the end.
 
+    `owner` is whom the batch was reserved for, if it was.
+
     Never call it from a request: create the batch, and the queue does this.
     """
-    lease = persist(lambda: lifecycle.claim_batch(batch_id=UUID(str(batch_id)), owner=new_owner()))
+    lease = persist(
+        lambda: lifecycle.claim_batch(batch_id=UUID(str(batch_id)), owner=owner or new_owner())
+    )
     if lease is None:
         return False
     try:

@@ -17,9 +17,10 @@ from django.utils import timezone
 from batches.admission import Admission
 from batches.errors import InvalidState, WorkspaceBusy
 from batches.lease import Lease, lease_end
-from batches.models import Batch, Run
+from batches.models import Batch, Run, Stage
 from batches.models.batch import ACTIVE, BATCH_TRANSITIONS, RESUMABLE, BatchStatus, StopMode
 from batches.models.run import LIVE, RUN_TRANSITIONS, RunStatus
+from batches.models.stage import StageOutcome
 from batches.reasons import Reason
 from batches.results import RunResult
 from tasks import queue
@@ -63,10 +64,16 @@ CLEARED_BY_RESUME = (
 
 
 def create_batch(
-    *, admission: Admission, origin: str, created_by: str = "", send: bool = True
+    *,
+    admission: Admission,
+    origin: str,
+    created_by: str = "",
+    send: bool = True,
+    reserve_for: str = "",
 ) -> Batch:
     """One transaction: guard, validation, rows, events and the queue's message.
 
+    `reserve_for` names an owner that claims it at once, so that no worker is faster.
     Raises WorkspaceBusy, or what `Admission.check` raises; then nothing is written.
     """
     try:
@@ -83,6 +90,8 @@ def create_batch(
                 origin=origin,
                 created_by=created_by,
                 base_branch=admission.base_branch,
+                lease_owner=reserve_for,
+                lease_expires_at=lease_end() if reserve_for else None,
                 **admission.options.fields(),
             )
             Run.objects.bulk_create(
@@ -112,7 +121,7 @@ def refuse_when_busy(workspace_id: UUID) -> None:
 
 def claim_batch(*, batch_id: UUID, owner: str) -> Lease | None:
     """Becomes the batch's owner; None when it is finished or another owner's lease still runs."""
-    free = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=Now())
+    free = Q(lease_expires_at__isnull=True) | Q(lease_expires_at__lt=Now()) | Q(lease_owner=owner)
     with transaction.atomic():
         batch = (
             Batch.objects.select_for_update(no_key=True)
@@ -131,6 +140,8 @@ def claim_batch(*, batch_id: UUID, owner: str) -> Lease | None:
         )
         if not claimed:
             return None
+        if not begins:
+            _interrupt_stages(batch_id)
         event = types.BATCH_STARTED if begins else types.BATCH_TAKEN_OVER
         _record(batch, event, {"owner": owner, "round": batch.round})
     return Lease(
@@ -284,7 +295,14 @@ def fail_batch(*, lease: Lease, message: str) -> None:
         _close(batch, status, reason=Reason.INTERNAL_ERROR, message=message)
 
 
-def resume_batch(*, batch: Batch, runs: Sequence[Run], by: str = "", send: bool = True) -> Batch:
+def resume_batch(
+    *,
+    batch: Batch,
+    runs: Sequence[Run],
+    by: str = "",
+    send: bool = True,
+    reserve_for: str = "",
+) -> Batch:
     """The same batch goes back to PENDING, with new attempts of `runs` (the last ones so far).
 
     No run at all means: only validate and land again. Raises InvalidState or WorkspaceBusy.
@@ -299,7 +317,7 @@ def resume_batch(*, batch: Batch, runs: Sequence[Run], by: str = "", send: bool 
             )
         refuse_when_busy(batch.workspace_id)
         _queue_again(batch, runs)
-        _reopen(batch)
+        _reopen(batch, reserve_for)
         if send:
             _send(batch)
         events = shift_tasks(
@@ -360,6 +378,13 @@ def _end_live_runs(lease: Lease, message: str) -> None:
     record(workspace_id=lease.workspace_id, events=events)
 
 
+def _interrupt_stages(batch_id: UUID) -> None:
+    """What the owner before had under way; the stages that look at it anew have rows of their own."""
+    Stage.objects.filter(run__batch_id=batch_id, ended_at=None).update(
+        ended_at=timezone.now(), outcome=StageOutcome.INTERRUPTED, detail="its worker went away"
+    )
+
+
 def _take_task_along(run: Run, to: TaskStatus, why: str) -> list[NewEvent]:
     """A task that someone moved or deleted meanwhile stays as it is."""
     moved = shift_task(task_id=run.task_id, to=to, why=clip(why, 300)) if run.task_id else None
@@ -409,7 +434,7 @@ def _queue_again(batch: Batch, runs: Sequence[Run]) -> None:
     )
 
 
-def _reopen(batch: Batch) -> None:
+def _reopen(batch: Batch, reserve_for: str) -> None:
     kept = Run.objects.filter(batch=batch, superseded=False).exclude(status=RunStatus.QUEUED)
     statuses = list(kept.values_list("status", flat=True))
     counts = dict.fromkeys(COUNTERS.values(), 0)
@@ -417,6 +442,8 @@ def _reopen(batch: Batch) -> None:
         counts[COUNTERS[RunStatus(status)]] += 1
     cleared = dict.fromkeys(CLEARED_BY_RESUME, "")
     changes = counts | cleared | {"round": batch.round + 1, "finished_at": None}
+    if reserve_for:
+        changes |= {"lease_owner": reserve_for, "lease_expires_at": lease_end()}
     _move_batch(batch, BatchStatus.PENDING, changes=changes)
 
 

@@ -28,6 +28,11 @@ class Reason(StrEnum):
     STALLED = "stalled", "The agent printed nothing for too long and was stopped.", "again"
     ENGINE_MISSING = "engine_missing", "The engine's program is not installed on this host."
     ENGINE_ERROR = "engine_error", "The agent's program ended with an error.", "again"
+    AGENT_KILLED = (
+        "agent_killed",
+        "The agent was killed from outside, perhaps because memory ran out.",
+        "later",
+    )
     AUTH = "auth", "The model provider refused the engine's credentials."
     RATE_LIMITED = "rate_limited", "The model provider's usage limit was reached.", "later"
     NO_CHANGES = "no_changes", "The agent ended well but changed no file.", "again"

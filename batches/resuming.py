@@ -21,6 +21,7 @@ def resume(
     only: Collection[UUID] | None = None,
     by: str = "",
     send: bool = True,
+    reserve_for: str = "",
 ) -> Batch:
     """Runs what did not complete, with the recorded settings; `force` runs all, `only` some.
 
@@ -34,7 +35,9 @@ def resume(
         answer_blocker(blocker=blocker, answer="done again on the integrated work", by=by)
     waiting = _waiting_tasks(runs)
     again = [run for run in runs if run.task_id not in waiting]
-    return lifecycle.resume_batch(batch=batch, runs=again, by=by, send=send)
+    return lifecycle.resume_batch(
+        batch=batch, runs=again, by=by, send=send, reserve_for=reserve_for
+    )
 
 
 def _last_runs(batch: Batch) -> list[Run]:

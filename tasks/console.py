@@ -18,6 +18,10 @@ EXIT_CANCELLED = 4
 EXIT_INTERRUPTED = 130
 
 
+class Error(CommandError):
+    """Named for what stands before the colon on a terminal."""
+
+
 class OneLineParser(CommandParser):
     """Says what is wrong in one line, without the usage text."""
 
@@ -63,9 +67,9 @@ class ConsoleCommand(BaseCommand):
             code = self.run(**options)
         except DomainError as error:
             code = self.exit_codes.get(type(error), EXIT_USAGE)
-            raise CommandError(error.message, returncode=code) from None
+            raise Error(error.message, returncode=code) from None
         except DatabaseError as error:
-            raise CommandError(f"database: {_one_line(str(error))}", returncode=1) from None
+            raise Error(f"database: {_one_line(str(error))}", returncode=1) from None
         if code:
             sys.exit(code)
 

@@ -1,5 +1,6 @@
 """The seam between a run and the program that does its work."""
 
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,6 +105,8 @@ def failed(reason: Reason, sentence: str = "") -> EngineOutcome:
 
 def unfinished(exit_record: ExitRecord) -> EngineOutcome | None:
     """The outcome of any end that the program did not choose; None when it exited by itself."""
+    if exit_record.cause == "exited" and exit_record.signal == signal.SIGKILL:
+        return failed(Reason.AGENT_KILLED)
     ending = _ENDINGS.get(exit_record.cause)
     if ending is None:
         return None

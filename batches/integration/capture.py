@@ -9,10 +9,9 @@ from batches.integration.agent_refs import preserve_agent_refs
 from batches.integration.changes import Change, list_changes
 from batches.integration.commits import CODEFRAME, Author, commit_tree
 from batches.integration.staging import (
-    NEWLY_IGNORED,
     Staging,
     Uncaptured,
-    list_ignored,
+    list_newly_hidden,
     stage,
 )
 from batches.integration.trees import private_index
@@ -33,13 +32,18 @@ REPLACED = "refs/codeframe/replaced/"
 
 @dataclass(frozen=True, kw_only=True)
 class Capture:
-    """`commit` is the base itself when nothing changed; `ref` is then None."""
+    """`commit` is the base itself when nothing changed; `ref` is then None.
+
+    `uncaptured` is work that no commit holds. `hidden` is what ignore rules hide that the run
+    itself wrote: work, or just what ought to be ignored.
+    """
 
     commit: str
     tree: str
     ref: str | None
     changes: tuple[Change, ...]
     uncaptured: tuple[Uncaptured, ...]
+    hidden: tuple[bytes, ...]
     agent_refs: Mapping[str, str]
     agent_refs_problem: str | None = None
 
@@ -50,7 +54,7 @@ class Capture:
     @property
     def complete(self) -> bool:
         """Everything in the tree is held by a ref: the tree may be removed."""
-        return not self.uncaptured and self.agent_refs_problem is None
+        return not (self.uncaptured or self.hidden or self.agent_refs_problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +86,7 @@ def capture(
     try:
         tree = _stage_from(staging, private_index(tree_dir), base)
         changes = tuple(list_changes(store, base=base, commit=tree))
-        _note_newly_ignored(staging, changes)
+        hidden = list_newly_hidden(staging, [change.path for change in changes])
     finally:
         index.unlink(missing_ok=True)
     commit, ref = base, None
@@ -99,6 +103,7 @@ def capture(
         ref=ref,
         changes=changes,
         uncaptured=tuple(staging.uncaptured),
+        hidden=tuple(hidden),
         agent_refs=agent_refs,
         agent_refs_problem=problem,
     )
@@ -120,15 +125,6 @@ def _stage_from(staging: Staging, known: Path, base: str) -> str:
         staging.index.unlink(missing_ok=True)
         staging.git("read-tree", base)
         return stage(staging)
-
-
-def _note_newly_ignored(staging: Staging, changes: tuple[Change, ...]) -> None:
-    """A rule written by the run may hide its work; one that hides itself shows up as hidden."""
-    hidden = list_ignored(staging)
-    names = [change.path for change in changes] + hidden
-    if any(name.rpartition(b"/")[2] == b".gitignore" for name in names):
-        for path in hidden:
-            staging.miss(path, NEWLY_IGNORED)
 
 
 def _keep(store: Store, ref: str, commit: str, run_id: str) -> str:
@@ -219,5 +215,6 @@ def capture_difference(
         ref=ref,
         changes=changes,
         uncaptured=after.uncaptured,
+        hidden=(),
         agent_refs={},
     )

@@ -19,7 +19,6 @@ from tasks.workspaces.gitcall import call
 NESTED = "a repository of its own"
 UNREADABLE = "it cannot be read"
 RESERVED = "git does not accept its name or kind"
-NEWLY_IGNORED = "an ignore rule that this run changed hides it"
 _MOST_REPORTED = 200
 _GITLINK_MODE = b"\0\0\xe0\0"  # as an index file stores it; elsewhere in it by chance only
 
@@ -55,7 +54,7 @@ class Staging:
         return done.stdout, done.stderr
 
     def miss(self, path: bytes, reason: str) -> None:
-        known = any(earlier.path == path for earlier in self.uncaptured)
+        known = any(row.path.rstrip(b"/") == path for row in self.uncaptured)
         if not known and len(self.uncaptured) < _MOST_REPORTED:
             self.uncaptured.append(Uncaptured(path=path, reason=reason))
 
@@ -171,12 +170,34 @@ def _joined(paths: Sequence[bytes]) -> bytes:
     return b"".join(path + b"\0" for path in paths)
 
 
-def list_ignored(staging: Staging) -> list[bytes]:
-    """What the ignore rules hide; a folder that is hidden whole is one entry."""
-    hidden, _ = staging.git(
+def list_newly_hidden(staging: Staging, changed: Sequence[bytes]) -> list[bytes]:
+    """What ignore rules hide that this run wrote itself; a folder hidden whole is one entry.
+
+    A rule that hides itself is suspect where tracked files are; elsewhere it is how caches and
+    virtual environments keep out of the way.
+    """
+    listed, _ = staging.git(
         "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"
     )
-    return [path for path in hidden.split(b"\0") if path]
+    hidden = [path for path in listed.split(b"\0") if path]
+    suspects = {_folder(path) for path in hidden if _is_rules(path)}
+    written = {_folder(path) for path in changed if _is_rules(path)}
+    written |= {folder for folder in suspects if _holds_tracked(staging, folder)}
+    found = [path for path in hidden if any(path.startswith(folder) for folder in written)]
+    return found[:_MOST_REPORTED]
+
+
+def _is_rules(path: bytes) -> bool:
+    return path.rpartition(b"/")[2] == b".gitignore"
+
+
+def _folder(path: bytes) -> bytes:
+    """With its slash; empty for the top."""
+    return path[: path.rfind(b"/") + 1]
+
+
+def _holds_tracked(staging: Staging, folder: bytes) -> bool:
+    return bool(staging.git("ls-files", "-z", "--", folder or b".")[0])
 
 
 def _make_readable(folder: Path) -> None:

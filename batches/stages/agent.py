@@ -11,6 +11,7 @@ from batches.context import RunContext, StageFailed
 from batches.engines import load
 from batches.engines.base import EngineRequest, Launch, LaunchRefusedError, judge
 from batches.host_slots import take_slot
+from batches.models import Run
 from batches.models.run import RunStatus
 from batches.output import OutputRecorder, recorded_offsets
 from batches.reasons import Reason
@@ -81,6 +82,18 @@ def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None
     if outcome.kind == "lost":
         raise StageFailed(ended(RunStatus.LOST, Reason.WORKER_LOST, outcome.sentence))
     raise StageFailed(failed(outcome.reason or Reason.ENGINE_ERROR, outcome.sentence))
+
+
+def end_agent(run: Run) -> None:
+    """For a run whose thread broke: nothing of its agent survives."""
+    handle = client.adopt(paths.agent_dir(run.id)) if run.agent_started else None
+    if handle is not None:
+        client.follow(
+            handle,
+            on_output=lambda _: None,
+            should_stop=lambda: StopRequest(reason=Reason.INTERNAL_ERROR.sentence),
+            offsets={},
+        )
 
 
 def _kind(context: RunContext) -> str:

@@ -81,8 +81,8 @@ _FAILURES: tuple[tuple[bytes, type[GitError], str], ...] = (
         "the ref was moved meanwhile",
     ),
     (
-        rb"bad object|bad tree|missing (blob|tree|commit)|unable to (read|find)|is corrupt"
-        rb"|nonexistent object|not a valid object|could not parse|does not point to a valid",
+        rb"bad object|bad tree|failed to unpack tree object|missing (blob|tree|commit)"
+        rb"|unable to (read|find)|is corrupt|nonexistent object|not a valid object|could not parse|does not point to a valid",
         Corrupt,
         "an object is missing or damaged",
     ),

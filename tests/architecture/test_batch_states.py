@@ -160,6 +160,7 @@ def test_who_closes_a_batch_without_its_conductor_ends_its_runs(
     batch.refresh_from_db()
     assert batch.status not in ACTIVE
     assert not batch.runs.filter(status__in=LIVE).exists()
+    assert batch.cancelled == 1
 
 
 def test_a_cancel_is_never_taken_back_to_a_stop() -> None:

@@ -17,6 +17,7 @@ from batches.models import Batch, Run
 from batches.models.batch import StopMode
 from tasks.events.types import FINAL_BATCH_EVENTS
 from tasks.models import Event, Task, Workspace
+from tests.factories import make_task
 from tests.repos import git
 
 DEADLINE_S = 60.0
@@ -85,6 +86,22 @@ def wait_until(condition: Callable[[], object], what: str = "") -> None:
     while not condition():
         assert time.monotonic() < deadline, f"never came true: {what or condition}"
         time.sleep(0.02)
+
+
+def conflicting(workspace: Workspace, folder: Path) -> tuple[Task, Task]:
+    """Two tasks that change one line; the second integrates last (see `run_into_conflict`)."""
+    started, go = folder / "second-started", folder / "second-may-end"
+    first = make_task(workspace, "first", f"wait-file {started}", "write same.txt one")
+    second = make_task(
+        workspace, "second", f"touch {started}", f"wait-file {go}", "write same.txt two"
+    )
+    return first, second
+
+
+def run_into_conflict(batch: Batch, first: Task, folder: Path) -> None:
+    with conducting(batch):
+        wait_until(lambda: task_status(first) == "DONE", "the first is integrated")
+        (folder / "second-may-end").touch()
 
 
 def last_run(task: Task, batch: Batch | None = None) -> Run:

@@ -11,6 +11,7 @@ from batches.foreground import Printer, run_here
 from batches.management.commands.runbatch import exit_code
 from batches.models import Batch
 from batches.models.batch import BatchStatus, StopMode
+from batches.owner import new_owner
 from batches.resuming import resume
 from batches.terminal.printers import make_printer
 from batches.terminal.report import report_lines, report_object
@@ -98,11 +99,13 @@ class Command(ConsoleCommand):
     def _again(self, batch: Batch, *, json: bool, detach: bool, **how: Any) -> int:
         cursor = last_seq(batch.id)
         how = {name: how[name] for name in ("force", "only") if name in how}
-        batch = resume(batch=batch, by="command line", send=detach, **how)
+        owner = "" if detach else new_owner()
+        batch = resume(batch=batch, by="command line", send=detach, reserve_for=owner, **how)
         if detach:
             self.say(str(batch.id))
             return 0
-        interrupted = run_here(batch, self._printer(batch, as_json=json), after=cursor)
+        printer = self._printer(batch, as_json=json)
+        interrupted = run_here(batch, printer, after=cursor, owner=owner)
         self._report(batch, as_json=json)
         return exit_code(batch, interrupted=interrupted)
 

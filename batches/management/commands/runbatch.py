@@ -16,6 +16,7 @@ from batches.gates import catalog
 from batches.models import Batch, CommandEngine
 from batches.models.batch import BatchStatus, Isolation, Land, OnFailure, Strategy
 from batches.options import BatchOptions
+from batches.owner import new_owner
 from batches.recovery import free_dead_leases, unowned
 from batches.terminal.dry_run import dry_run_lines
 from batches.terminal.printers import make_printer
@@ -64,11 +65,12 @@ class Command(ConsoleCommand):
             interrupted = self._finish_abandoned(workspace, as_json=options["json"])
             if interrupted:
                 return EXIT_INTERRUPTED
-        batch = self._create(workspace, chosen, **options)
+        owner = "" if options["detach"] else new_owner()
+        batch = self._create(workspace, chosen, owner, **options)
         if options["detach"]:
             self.say(json.dumps(report_object(batch)) if options["json"] else str(batch.id))
             return 0
-        return self._conduct(batch, as_json=options["json"])
+        return self._conduct(batch, owner, as_json=options["json"])
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -92,7 +94,9 @@ class Command(ConsoleCommand):
             self._report(batch, as_json=as_json)
         return False
 
-    def _create(self, workspace: Workspace, chosen: BatchOptions, **options: Any) -> Batch:
+    def _create(
+        self, workspace: Workspace, chosen: BatchOptions, owner: str, **options: Any
+    ) -> Batch:
         lifecycle.refuse_when_busy(workspace.id)
         task_ids = None
         if options["tasks_file"]:
@@ -107,11 +111,15 @@ class Command(ConsoleCommand):
         if task_ids is not None:
             admission = admit(workspace=workspace, options=chosen, task_ids=task_ids)
         return lifecycle.create_batch(
-            admission=admission, origin="runbatch", send=options["detach"]
+            admission=admission,
+            origin="runbatch",
+            send=options["detach"],
+            reserve_for=owner,
         )
 
-    def _conduct(self, batch: Batch, *, as_json: bool) -> int:
-        interrupted = run_here(batch, self._printer(batch, as_json=as_json), after=0)
+    def _conduct(self, batch: Batch, owner: str, *, as_json: bool) -> int:
+        printer = self._printer(batch, as_json=as_json)
+        interrupted = run_here(batch, printer, after=0, owner=owner)
         self._report(batch, as_json=as_json)
         return exit_code(batch, interrupted=interrupted)
 

@@ -1,4 +1,3 @@
-from pathlib import Path
 
 from batches.integration.landing import land
 from tests.batches.integration.conftest import Bench

@@ -86,8 +86,8 @@ def test_bytes_are_checked_out_as_they_are_stored(make_bench: MakeBench) -> None
         "x.u": "plain\n",
         "bytes": b"\xe9\0\r\n\r",
     }
-    bench = make_bench(files)
-    tree = bench.tree("r1")
+    bench = make_bench({"a": "a"})
+    tree = bench.tree("r1", bench.run("seed", files).commit)
     assert (tree / "lf.txt").read_bytes() == b"a\nb\n"
     assert (tree / "x.u").read_bytes() == b"plain\n"
     assert (tree / "bytes").read_bytes() == b"\xe9\0\r\n\r"

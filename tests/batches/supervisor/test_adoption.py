@@ -260,9 +260,11 @@ def test_the_end_is_noticed_at_once(tmp_path: Path) -> None:
 
 
 def test_an_ended_supervisor_leaves_no_zombie(tmp_path: Path) -> None:
-    run_dir = tmp_path / "run"
-    handle, supervisor = start_and_find(run_dir, sh("sleep 0.2"))
+    run_dir, go_on = tmp_path / "run", tmp_path / "go-on"
+    agent = sh(f"until [ -e {go_on} ]; do sleep 0.02; done")
+    handle, supervisor = start_and_find(run_dir, agent)
     let_go(handle)
+    go_on.touch()
     wait_until(lambda: read_exit(run_dir) and not is_alive(supervisor))
     run(tmp_path / "next", sh("exit 0"))
     assert not Path(f"/proc/{supervisor}").exists()

@@ -1,0 +1,20 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.world import World
+
+
+@pytest.fixture
+def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
+    """Environment variables as keywords; whatever is left of a world at the end is killed."""
+    made: list[World] = []
+
+    def make(**environment: str) -> World:
+        made.append(World(tmp_path, **environment))
+        return made[-1]
+
+    yield make
+    for world in made:
+        world.destroy()
