@@ -12,7 +12,7 @@ help:
 	@echo "make demo    run a real batch on a throw-away repository"
 	@echo "make run     start the web server and the worker"
 	@echo "make test    run the tests (SQLite; PostgreSQL too when TEST_DATABASE_URL is set)"
-	@echo "make check   ruff, mypy, import contracts, state tables"
+	@echo "make check   ruff, mypy, import contracts, migrations, the architecture's tests"
 	@echo "make bench   measure our own overhead"
 
 $(VENV)/.installed: requirements/dev.txt
@@ -32,20 +32,30 @@ run: install
 	@$(PY) manage.py migrate --verbosity 0
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/honcho start
 
+# Arguments for pytest, for example: make test ARGS="-n 2 tests/tasks"
 test: install
-	@$(PY) -m pytest
+	@echo "tests on SQLite"
+	@DATABASE_URL= $(PY) -m pytest $(ARGS)
+ifdef TEST_DATABASE_URL
+	@$(MAKE) --no-print-directory test-postgres
+else
+	@echo "tests on PostgreSQL were skipped: set TEST_DATABASE_URL=postgres://user@host/name"
+endif
 
 test-postgres: install
 	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
-	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest
+	@echo "tests on PostgreSQL"
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest $(ARGS)
 
+# Type checker and migrations read the settings, which make the state folder: not in your home.
+check: export CODEFRAME_STATE_DIR := $(CURDIR)/$(VENV)/state-of-check
 check: install
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
-	$(PY) -m pytest -q tests/architecture
+	DATABASE_URL= $(PY) -m pytest -q tests/architecture
 
 bench: install
 	$(PY) -m tests.bench

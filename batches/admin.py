@@ -43,7 +43,7 @@ class BatchAdmin(HistoryAdmin):
     heavy = ["message", "engine_options", "landing_detail", "verification_reason"]
     actions = ["stop", "cancel", "resume"]
 
-    def view_on_site(self, obj: Batch) -> str:  # type: ignore[override]
+    def view_on_site(self, obj: Batch) -> str:
         return reverse("batch", args=[obj.id])
 
     @admin.action(description="Stop: finish what runs, start no more", permissions=["operate"])
@@ -94,7 +94,7 @@ class RunAdmin(HistoryAdmin):
     heavy = ["message", "expected_gates", "verification_reason"]
     actions = ["stop"]
 
-    def view_on_site(self, obj: Run) -> str:  # type: ignore[override]
+    def view_on_site(self, obj: Run) -> str:
         return reverse("run", args=[obj.id])
 
     @admin.action(description="Stop these runs; their batches go on", permissions=["operate"])
@@ -166,7 +166,9 @@ class CommandEngineForm(AnyModelForm):
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
-        options = {name: data[name] for name in ("argv", "prompt_via", "pass_env") if name in data}
+        options: dict[str, Any] = {
+            name: data[name] for name in ("argv", "prompt_via", "pass_env") if name in data
+        }
         problem = Adapter().check(options) if not self.errors else None
         if problem:
             raise forms.ValidationError(problem.sentence)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from batches.engines import UnknownEngineError, load
@@ -93,7 +94,7 @@ def admit(
     )
 
 
-def engine_options(name: str) -> dict[str, object]:
+def engine_options(name: str) -> dict[str, Any]:
     """Of a named command engine, as recorded in the batch. Raises InvalidOptions."""
     row = CommandEngine.objects.filter(name=name, enabled=True).first()
     if row is None:
@@ -108,6 +109,16 @@ def engine_options(name: str) -> dict[str, object]:
         "prompt_via": row.prompt_via,
         "pass_env": row.pass_env,
     }
+
+
+def only_engine() -> str:
+    """The name of the one that is set up. Raises InvalidOptions when there is a choice, or none."""
+    names = list(CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)[:2])
+    if len(names) == 1:
+        return names[0]
+    raise InvalidOptions(
+        "engine: say which, there are several" if names else "engine: none is set up yet"
+    )
 
 
 def _check_engine(options: BatchOptions) -> None:

@@ -4,8 +4,6 @@ Entered again by the next owner after a crash: each step looks at the run's row 
 first, so what is done is not done twice, and a living agent is adopted, not started again.
 """
 
-from dataclasses import replace
-
 from batches.context import RunContext, StageFailed
 from batches.models.run import RunStatus
 from batches.reasons import Reason
@@ -34,9 +32,9 @@ def run_attempt(context: RunContext) -> RunResult:
         result = of_git_error(error)
     except OSError as error:
         result = of_os_error(error)
-    context.close_stage()
+    context.flush()  # the tree goes only when the rows say that it is captured and verified
     discard_tree(context)
-    return replace(result, facts=context.facts | result.facts)
+    return context.conclude(result)
 
 
 def _attempt(context: RunContext) -> RunResult:

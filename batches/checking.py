@@ -1,6 +1,7 @@
 """Gates on a tree, with their rows and events: the same for a run and for the whole batch."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 
 from django.db import transaction
@@ -50,7 +51,8 @@ def check_tree(
         repository=Path(batch.workspace.repo_path),
     )
     scope.check()
-    return summarize(results)
+    verification = summarize(results)
+    return replace(verification, reason=storable(verification.reason))
 
 
 def waived_by(batch: Batch) -> str | None:

@@ -13,7 +13,7 @@ from batches.gates.catalog import GateError
 from batches.gates.outcomes import Verification, VerificationState, summarize
 from batches.integration import landing, trees
 from batches.integration.changes import list_changes
-from batches.lease import Lease
+from batches.lease import Lease, read_orders
 from batches.models import Batch, Run
 from batches.models.batch import BatchStatus, Land
 from batches.models.run import RunStatus
@@ -26,9 +26,11 @@ from tasks.events import types
 from tasks.events.log import record, record_one
 from tasks.lifecycle import shift_tasks
 from tasks.models.task import TaskStatus
+from tasks.text import storable
 from tasks.workspaces.git import GitError
 
 LANDABLE = (VerificationState.PASSED, VerificationState.WAIVED)
+SHOWN = 5
 UNLANDED = {
     Land.BRANCH: "left on its branch, as asked",
     Land.NONE: "not landed, as asked",
@@ -40,13 +42,13 @@ def close_batch(*, lease: Lease, place: Place, scope: StopScope) -> None:
     batch = place.batch
     statuses = set(_last_runs(batch).values_list("status", flat=True))
     if RunStatus.COMPLETED not in statuses:
-        stopped = batch.stop_mode or statuses == {RunStatus.CANCELLED}
-        _finish(lease, BatchStatus.CANCELLED if stopped else BatchStatus.FAILED)
+        _finish_without_result(lease, statuses)
         return
     try:
+        _obey(lease, scope)
         verification = _validate(lease, place, scope)
         if verification.state is not VerificationState.FAILED:
-            scope.check()
+            _obey(lease, scope)
             _land(lease, place, verification)
     except Stopped as stopped_now:
         _finish(lease, BatchStatus.CANCELLED, Reason.CANCELLED, stopped_now.stop.sentence)
@@ -57,6 +59,25 @@ def close_batch(*, lease: Lease, place: Place, scope: StopScope) -> None:
         _finish(lease, BatchStatus.COMPLETED)
     else:
         _finish(lease, BatchStatus.PARTIAL)
+
+
+def _finish_without_result(lease: Lease, statuses: set[str]) -> None:
+    """Stopped work is never graded as failed work."""
+    if RunStatus.CANCELLED in statuses and statuses <= {RunStatus.CANCELLED, RunStatus.SKIPPED}:
+        _finish(lease, BatchStatus.CANCELLED, Reason.STOPPED, Reason.STOPPED.sentence)
+    else:
+        _finish(lease, BatchStatus.FAILED)
+
+
+def _obey(lease: Lease, scope: StopScope) -> None:
+    """The watch looks now and then only, and what has landed is not taken back.
+
+    Raises Stopped, LetGo and Fenced.
+    """
+    orders = persist(lambda: read_orders(lease))
+    if orders.stop_mode:
+        scope.request(Reason.CANCELLED, orders.stop_reason)
+    scope.check()
 
 
 def _last_runs(batch: Batch) -> QuerySet[Run]:
@@ -77,7 +98,7 @@ def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
     try:
         verification = _evidence(lease, place, scope)
     except (GitError, GateError, SupervisorStartError) as error:
-        verification = Verification(state=VerificationState.FAILED, reason=str(error))
+        verification = Verification(state=VerificationState.FAILED, reason=storable(str(error)))
     batch = place.batch
     batch.verification, batch.verification_reason = verification.state, verification.reason
 
@@ -181,10 +202,18 @@ def _try_to_land(place: Place, tip: str) -> tuple[str, str, str]:
         )
     except GitError as error:
         return "failed", str(error), ""
-    return landed.outcome, landed.detail, landed.commit or ""
+    return landed.outcome, _naming_files(landed), landed.commit or ""
+
+
+def _naming_files(landed: landing.Landing) -> str:
+    names = [path.decode("utf-8", "backslashreplace") for path in landed.files]
+    unsaid = [name for name in names if name not in landed.detail]
+    more = f" and {len(unsaid) - SHOWN} more" if len(unsaid) > SHOWN else ""
+    return f"{landed.detail} ({', '.join(unsaid[:SHOWN])}{more})" if unsaid else landed.detail
 
 
 def _record_landing(lease: Lease, batch: Batch, outcome: str, detail: str, commit: str) -> None:
+    detail = storable(detail)
     batch.landing, batch.landing_detail, batch.landed_commit = outcome, detail, commit
     with transaction.atomic():
         lease.require(landing=outcome, landing_detail=detail, landed_commit=commit)

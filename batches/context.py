@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -38,12 +38,15 @@ class RunContext:
     scope: StopScope
     place: Place
     facts: dict[str, Any] = field(default_factory=dict)
+    """Columns for the run's end."""
     _open: Stage | None = None
+    _unsaved: dict[str, Any] = field(default_factory=dict)
+    _unsaid: list[NewEvent] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """A row while the block runs. Its end is written with the next stage's begin, or by
-        `close_stage`: one transaction between two stages."""
+        """A row while the block runs. Its end goes with whatever is written next: one transaction
+        between two stages."""
         persist(lambda: self._enter(name))
         try:
             yield
@@ -57,7 +60,7 @@ class RunContext:
 
     def task(self) -> Task:
         """As it is now. Raises StageFailed when someone deleted it."""
-        task = Task.objects.filter(runs=self.run).first()
+        task = Task.objects.filter(id=self.run.task_id).first() if self.run.task_id else None
         if task is None:
             raise StageFailed(failed(Reason.TASK_MOVED, "the task was deleted while it ran"))
         return task
@@ -73,44 +76,58 @@ class RunContext:
 
     def save(self, **facts: Any) -> None:
         """Writes columns of the run at once, for what a next owner must know. Raises Fenced."""
+        self.save_later(**facts)
+        persist(self._write)
+
+    def save_later(self, **facts: Any) -> None:
+        """Columns that go with the next write: a crash before it only repeats the step."""
         for name, value in facts.items():
             setattr(self.run, name, value)
-        persist(lambda: self._save(facts))
+        self._unsaved |= facts
 
     def say(self, type: str, payload: dict[str, Any]) -> None:
         """An event of this run. Raises Fenced."""
-        persist(lambda: self._say([self._event(type, payload)]))
+        self.say_later(type, payload)
+        persist(self._write)
+
+    def say_later(self, type: str, payload: dict[str, Any]) -> None:
+        self._unsaid.append(self._event(type, payload))
 
     def save_and_say(self, type: str, payload: dict[str, Any], **facts: Any) -> None:
-        for name, value in facts.items():
-            setattr(self.run, name, value)
+        self.save_later(**facts)
+        self.say(type, payload)
 
-        def write() -> None:
-            with transaction.atomic():
-                self.lease.require()
-                Run.objects.filter(id=self.run.id).update(**facts)
-                record(workspace_id=self.lease.workspace_id, events=[self._event(type, payload)])
+    def flush(self) -> None:
+        """Writes what was put off. Raises Fenced."""
+        if self._unsaved or self._unsaid:
+            persist(self._write)
 
-        persist(write)
-
-    def close_stage(self) -> None:
-        """Writes the end of the last stage. Raises Fenced."""
-        if self._open is not None:
-            persist(self._close)
+    def conclude(self, result: RunResult) -> RunResult:
+        """With all that the transaction of the run's end is still to write."""
+        return replace(result, facts=self.facts | result.facts, stage=self._open)
 
     # -- inside ----------------------------------------------------------------------------------
 
     def _enter(self, name: str) -> None:
+        begin = self._event(types.RUN_STAGE, {"stage": name, "attempt": self.run.attempt})
+        opened = Stage(run=self.run, name=name, started_at=timezone.now())
+        self._write(begin, opened=opened, stage=name)
+        self._open = opened
+
+    def _write(self, *events: NewEvent, opened: Stage | None = None, **facts: Any) -> None:
+        """All that was put off, and this, in one transaction."""
         with transaction.atomic():
             self.lease.require()
             self._write_end()
-            opened = Stage.objects.create(run=self.run, name=name, started_at=timezone.now())
-            Run.objects.filter(id=self.run.id).update(stage=name)
-            record(
-                workspace_id=self.lease.workspace_id,
-                events=[self._event(types.RUN_STAGE, {"stage": name, "attempt": self.run.attempt})],
-            )
-        self._open = opened
+            if opened is not None:
+                opened.save(force_insert=True)
+            if columns := self._unsaved | facts:
+                Run.objects.filter(id=self.run.id).update(**columns)
+            record(workspace_id=self.lease.workspace_id, events=[*self._unsaid, *events])
+        self._unsaved.clear()
+        self._unsaid.clear()
+        if self._open is not None and self._open.ended_at:
+            self._open = None
 
     def _settle(self, outcome: StageOutcome, detail: str) -> None:
         if self._open is not None:
@@ -118,25 +135,9 @@ class RunContext:
             self._open.outcome = outcome
             self._open.detail = clip(storable(detail), 2000)
 
-    def _close(self) -> None:
-        with transaction.atomic():
-            self.lease.require()
-            self._write_end()
-        self._open = None
-
     def _write_end(self) -> None:
-        if self._open is not None:
+        if self._open is not None and self._open.ended_at:
             self._open.save(update_fields=["ended_at", "outcome", "detail"])
-
-    def _save(self, facts: dict[str, Any]) -> None:
-        with transaction.atomic():
-            self.lease.require()
-            Run.objects.filter(id=self.run.id).update(**facts)
-
-    def _say(self, events: list[NewEvent]) -> None:
-        with transaction.atomic():
-            self.lease.require()
-            record(workspace_id=self.lease.workspace_id, events=events)
 
     def _event(self, type: str, payload: dict[str, Any]) -> NewEvent:
         return NewEvent(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from uuid import UUID
 
 from batches.models import Batch
+from batches.persist import persist
 from tasks.events import types
 from tasks.models import Event
 
@@ -22,11 +23,11 @@ def follow(
     cursor = after
     while True:
         last_look = ended()
-        page = list(read_page(batch.id, after=cursor))
+        page = persist(lambda: read_page(batch.id, after=cursor))  # noqa: B023
         for event in page:
             cursor = event.seq
             yield event
-            if event.type in types.FINAL_BATCH_EVENTS and not _reopened(batch.id):
+            if event.type in types.FINAL_BATCH_EVENTS and _is_last(event):
                 return
         if not page:
             if last_look:
@@ -44,5 +45,9 @@ def last_seq(batch_id: UUID) -> int:
     return rows.values_list("seq", flat=True).first() or 0
 
 
-def _reopened(batch_id: UUID) -> bool:
-    return not Batch.objects.filter(id=batch_id, finished_at__isnull=False).exists()
+def _is_last(final: Event) -> bool:
+    """False for the end of a round after which the batch was resumed."""
+    later = Event.objects.filter(
+        batch_id=final.batch_id, seq__gt=final.seq, type=types.BATCH_RESUMED
+    )
+    return not later.exists()

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -169,7 +169,7 @@ def start_run(*, lease: Lease, run: Run) -> bool:
         payload = {"attempt": run.attempt, "title": run.title}
         record(
             workspace_id=lease.workspace_id,
-            events=[_run_event(types.RUN_STARTED, lease, run, payload), moved],
+            events=[_run_event(types.RUN_STARTED, run, payload), moved],
         )
     run.started_at = now
     return True
@@ -179,7 +179,7 @@ def finish_run(*, lease: Lease, run: Run, result: RunResult) -> None:
     """The last attempt's end: counts it and takes the task along."""
     with transaction.atomic():
         lease.require(**_counted([result.status]))
-        events = [_end_run(lease, run, result)]
+        events = [_end_run(run, result)]
         if result.status is RunStatus.BLOCKED and run.task_id:
             _, asked = open_blocker(
                 task_id=run.task_id,
@@ -196,7 +196,7 @@ def retry_run(*, lease: Lease, run: Run, result: RunResult, delay_s: float) -> R
     """Ends one attempt and queues the next, in one transaction."""
     with transaction.atomic():
         lease.require()
-        ended = _end_run(lease, run, result, superseded=True)
+        ended = _end_run(run, result, superseded=True)
         following = Run.objects.create(
             batch_id=run.batch_id,
             task_id=run.task_id,
@@ -210,7 +210,7 @@ def retry_run(*, lease: Lease, run: Run, result: RunResult, delay_s: float) -> R
         moved = _take_task_along(run, TaskStatus.READY, "to be tried again")
         record(
             workspace_id=lease.workspace_id,
-            events=[ended, _run_event(types.RUN_RETRY, lease, following, payload), *moved],
+            events=[ended, _run_event(types.RUN_RETRY, following, payload), *moved],
         )
     return following
 
@@ -221,18 +221,13 @@ def drop_runs(
     """Queued runs that will never start: SKIPPED or CANCELLED, each with its event."""
     if not runs:
         return
-    text = message or reason.sentence
     with transaction.atomic():
-        lease.require(**_counted([status] * len(runs)))
-        Run.objects.filter(id__in=[run.id for run in runs], status=RunStatus.QUEUED).update(
-            status=status, reason=reason, message=text, finished_at=timezone.now()
-        )
-        kind = types.RUN_SKIPPED if status is RunStatus.SKIPPED else types.RUN_CANCELLED
-        payload = {"reason": reason, "message": text}
-        record(
-            workspace_id=lease.workspace_id,
-            events=[_run_event(kind, lease, run, payload) for run in runs],
-        )
+        lease.require()
+        waiting = Run.objects.filter(batch_id=lease.batch_id, id__in=[run.id for run in runs])
+        events = _drop_queued(waiting, status, reason, message or reason.sentence)
+        if events:
+            lease.require(**_counted([status] * len(events)))
+        record(workspace_id=lease.workspace_id, events=events)
 
 
 def stop_run(*, run: Run, by: str = "") -> None:
@@ -277,7 +272,7 @@ def finish_batch(*, lease: Lease, status: BatchStatus, reason: str = "", message
     with transaction.atomic():
         lease.require()
         batch = Batch.objects.get(id=lease.batch_id)
-        if batch.status == BatchStatus.CANCELLING and status != BatchStatus.CANCELLED:
+        if batch.status == BatchStatus.CANCELLING:
             status, reason = BatchStatus.CANCELLED, Reason.CANCELLED
             message = batch.stop_reason or Reason.CANCELLED.sentence
         _close(batch, status, reason=reason, message=message)
@@ -288,8 +283,8 @@ def fail_batch(*, lease: Lease, message: str) -> None:
     """codeframe itself failed: runs that are still live end with the batch."""
     with transaction.atomic():
         lease.require()
-        batch = Batch.objects.get(id=lease.batch_id)
         _end_live_runs(lease, message)
+        batch = Batch.objects.get(id=lease.batch_id)
         stopping = batch.status == BatchStatus.CANCELLING
         status = BatchStatus.CANCELLED if stopping else BatchStatus.FAILED
         _close(batch, status, reason=Reason.INTERNAL_ERROR, message=message)
@@ -350,7 +345,7 @@ def _move_run(run_id: UUID, to: RunStatus, **changes: Any) -> None:
         raise InvalidState(f"run {run_id.hex[:8]} cannot become {to} any more")
 
 
-def _end_run(lease: Lease, run: Run, result: RunResult, *, superseded: bool = False) -> NewEvent:
+def _end_run(run: Run, result: RunResult, *, superseded: bool = False) -> NewEvent:
     reason, message = str(result.reason or ""), storable(result.message)
     _move_run(
         run.id,
@@ -363,23 +358,27 @@ def _end_run(lease: Lease, run: Run, result: RunResult, *, superseded: bool = Fa
         **result.facts,
     )
     payload = {"reason": reason, "message": message, "attempt": run.attempt}
-    return _run_event(f"RUN_{result.status}", lease, run, payload)
+    return _run_event(f"RUN_{result.status}", run, payload)
 
 
 def _end_live_runs(lease: Lease, message: str) -> None:
     events: list[NewEvent] = []
+    ended: list[RunStatus] = []
     ends = {RunStatus.QUEUED: RunStatus.CANCELLED, RunStatus.RUNNING: RunStatus.FAILED}
     for run in Run.objects.filter(batch_id=lease.batch_id, status__in=LIVE):
         end = ends[RunStatus(run.status)]
+        ended.append(end)
         result = RunResult(status=end, reason=Reason.INTERNAL_ERROR, message=message)
-        events.append(_end_run(lease, run, result))
+        events.append(_end_run(run, result))
         if end is RunStatus.FAILED:
             events += _take_task_along(run, TaskStatus.FAILED, message)
+    if ended:
+        lease.require(**_counted(ended))
     record(workspace_id=lease.workspace_id, events=events)
 
 
 def _interrupt_stages(batch_id: UUID) -> None:
-    """What the owner before had under way; the stages that look at it anew have rows of their own."""
+    """What the owner before had under way; stages that look at it anew have rows of their own."""
     Stage.objects.filter(run__batch_id=batch_id, ended_at=None).update(
         ended_at=timezone.now(), outcome=StageOutcome.INTERRUPTED, detail="its worker went away"
     )
@@ -397,26 +396,44 @@ def _counted(statuses: Iterable[RunStatus]) -> dict[str, Any]:
 
 
 def _cancel_unclaimed(batch: Batch, changes: dict[str, Any]) -> None:
-    waiting = Run.objects.filter(batch=batch, status=RunStatus.QUEUED)
-    count = waiting.update(
-        status=RunStatus.CANCELLED,
-        reason=Reason.CANCELLED,
-        message=Reason.CANCELLED.sentence,
-        finished_at=timezone.now(),
-    )
-    Batch.objects.filter(id=batch.id).update(cancelled=F("cancelled") + count, **changes)
+    message = changes["stop_reason"] or Reason.CANCELLED.sentence
+    waiting = Run.objects.filter(batch=batch)
+    events = _drop_queued(waiting, RunStatus.CANCELLED, Reason.CANCELLED, message)
+    counts = _counted([RunStatus.CANCELLED] * len(events))
+    Batch.objects.filter(id=batch.id).update(**changes, **counts)
     batch.refresh_from_db()
-    _close(batch, BatchStatus.CANCELLED, reason=Reason.CANCELLED, message=batch.stop_reason)
+    _close(batch, BatchStatus.CANCELLED, reason=Reason.CANCELLED, message=message, before=events)
 
 
-def _close(batch: Batch, status: BatchStatus, *, reason: str, message: str) -> None:
+def _drop_queued(
+    runs: QuerySet[Run], status: RunStatus, reason: Reason, message: str
+) -> list[NewEvent]:
+    """Those of `runs` that still wait; the batch's row is locked, so none starts meanwhile."""
+    message = storable(message)
+    waiting = list(runs.filter(status=RunStatus.QUEUED).order_by("position"))
+    Run.objects.filter(id__in=[run.id for run in waiting]).update(
+        status=status, reason=reason, message=message, finished_at=timezone.now()
+    )
+    payload = {"reason": reason, "message": message}
+    return [_run_event(f"RUN_{status}", run, payload) for run in waiting]
+
+
+def _close(
+    batch: Batch,
+    status: BatchStatus,
+    *,
+    reason: str,
+    message: str,
+    before: Sequence[NewEvent] = (),
+) -> None:
     message = storable(message)
     changes = {"reason": reason, "message": message, "finished_at": timezone.now()}
     _move_batch(batch, status, changes=changes | {"lease_owner": "", "lease_expires_at": None})
     payload = {name: getattr(batch, name) for name in sorted({*COUNTERS.values(), "total"})}
     payload |= {"reason": reason, "message": message, "verification": batch.verification}
     payload |= {"landing": batch.landing, "round": batch.round}
-    _record(batch, f"BATCH_{status}", payload)
+    final = NewEvent(type=f"BATCH_{status}", batch_id=batch.id, payload=payload)
+    record(workspace_id=batch.workspace_id, events=[*before, final])
 
 
 def _queue_again(batch: Batch, runs: Sequence[Run]) -> None:
@@ -481,10 +498,10 @@ def _record(
     record(workspace_id=batch.workspace_id, events=[event, *also])
 
 
-def _run_event(type: str, lease: Lease, run: Run, payload: dict[str, Any]) -> NewEvent:
+def _run_event(type: str, run: Run, payload: dict[str, Any]) -> NewEvent:
     return NewEvent(
         type=type,
-        batch_id=lease.batch_id,
+        batch_id=run.batch_id,
         run_id=run.id,
         task_id=run.task_id,
         payload=payload,

@@ -23,9 +23,12 @@ class Plan:
     def __init__(self, runs: list[Run], edges: dict[UUID, list[UUID]]) -> None:
         live = {node_of(run): run for run in runs if run.status in LIVE}
         unmet = {node_of(run) for run in runs if run.status != RunStatus.COMPLETED}
+        # A run under way waits for nothing, whatever edges its task was given since.
+        begun = {node for node, run in live.items() if run.status == RunStatus.RUNNING}
+        waits = {node: edges.get(node, ()) for node in unmet - begun}
         self._runs = live
         self._ready: ReadySet[UUID] = ReadySet(
-            {node: [d for d in edges.get(node, ()) if d in unmet] for node in unmet},
+            {node: [d for d in waits.get(node, ()) if d in unmet] for node in unmet},
             sort_key={node_of(run): run.position for run in runs}.__getitem__,
         )
         self._delayed: list[tuple[datetime, int, Run]] = []

@@ -4,6 +4,7 @@ import errno
 from dataclasses import dataclass, field
 from typing import Any
 
+from batches.models import Stage
 from batches.models.run import RunStatus
 from batches.reasons import Reason
 from tasks.workspaces.git import DiskFull, GitError, NotARepository, RepositoryGone
@@ -11,12 +12,14 @@ from tasks.workspaces.git import DiskFull, GitError, NotARepository, RepositoryG
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """`facts` are further columns of the run, written together with its end."""
+    """`facts` are further columns of the run, `stage` its last one, with their ends to be written
+    together with the run's end."""
 
     status: RunStatus
     reason: Reason | None = None
     message: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    stage: Stage | None = None
 
 
 def completed(message: str = "", **facts: Any) -> RunResult:

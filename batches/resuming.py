@@ -3,15 +3,17 @@
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db import transaction
+
 from batches import lifecycle
 from batches.errors import InvalidTasks
 from batches.models import Batch, Run
 from batches.models.run import RunStatus
 from batches.reasons import Reason
 from tasks.blockers import answer_blocker
-from tasks.models import Blocker
+from tasks.models import Blocker, Workspace
 from tasks.models.blocker import BlockerStatus
-from tasks.models.task import FINISHED
+from tasks.models.task import FINISHED, TaskStatus
 
 
 def resume(
@@ -23,21 +25,27 @@ def resume(
     send: bool = True,
     reserve_for: str = "",
 ) -> Batch:
-    """Runs what did not complete, with the recorded settings; `force` runs all, `only` some.
+    """Runs what did not complete, with the recorded settings; `force` runs all that did not land.
+
+    `only` names some.
 
     A conflict is resolved by resuming: the task is done again on top of what was integrated.
     Tasks with another open question stay as they are. Raises InvalidState and WorkspaceBusy.
     """
-    runs = [run for run in _last_runs(batch) if _chosen(run, force=force, only=only)]
-    if only is not None:
-        _refuse_missing(batch, runs, only)
-    for blocker in _conflicts(runs):
-        answer_blocker(blocker=blocker, answer="done again on the integrated work", by=by)
-    waiting = _waiting_tasks(runs)
-    again = [run for run in runs if run.task_id not in waiting]
-    return lifecycle.resume_batch(
-        batch=batch, runs=again, by=by, send=send, reserve_for=reserve_for
-    )
+    with transaction.atomic():
+        # One transaction, so that a refused resume has answered no question.
+        Workspace.objects.select_for_update(no_key=True).get(id=batch.workspace_id)
+        runs = [run for run in _last_runs(batch) if _chosen(run, force=force, only=only)]
+        if only is not None:
+            _refuse_missing(batch, runs, only)
+            _refuse_merged(runs)
+        for blocker in _conflicts(runs):
+            answer_blocker(blocker=blocker, answer="done again on the integrated work", by=by)
+        waiting = _waiting_tasks(runs)
+        again = [run for run in runs if run.task_id not in waiting]
+        return lifecycle.resume_batch(
+            batch=batch, runs=again, by=by, send=send, reserve_for=reserve_for
+        )
 
 
 def _last_runs(batch: Batch) -> list[Run]:
@@ -48,8 +56,10 @@ def _last_runs(batch: Batch) -> list[Run]:
 def _chosen(run: Run, *, force: bool, only: Collection[UUID] | None) -> bool:
     if only is not None:
         return run.task_id in only
-    finished = run.task is not None and run.task.status in FINISHED
-    return force or (run.status != RunStatus.COMPLETED and not finished)
+    status = run.task.status if run.task else ""
+    if force:
+        return status != TaskStatus.MERGED  # final: a second attempt could not start
+    return run.status != RunStatus.COMPLETED and status not in FINISHED
 
 
 def _refuse_missing(batch: Batch, runs: list[Run], only: Collection[UUID]) -> None:
@@ -57,6 +67,12 @@ def _refuse_missing(batch: Batch, runs: list[Run], only: Collection[UUID]) -> No
     if missing:
         names = ", ".join(sorted(task_id.hex[:8] for task_id in missing))
         raise InvalidTasks(f"not in batch {batch.short_id}: {names}")
+
+
+def _refuse_merged(runs: list[Run]) -> None:
+    merged = [run.title for run in runs if run.task and run.task.status == TaskStatus.MERGED]
+    if merged:
+        raise InvalidTasks(f"{merged[0]} is merged; what has landed is not done again")
 
 
 def _conflicts(runs: list[Run]) -> list[Blocker]:

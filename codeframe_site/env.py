@@ -1,6 +1,7 @@
 """Typed readers of environment variables; docs/settings.md lists each one read here."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -37,6 +38,14 @@ def flag(name: str, help_text: str, *, default: bool = False) -> bool:
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {raw!r}")
 
 
+def choice(name: str, default: str, allowed: Collection[str], help_text: str) -> str:
+    """Upper and lower case do not matter; gives the name in capitals."""
+    value = text(name, default, help_text).strip().upper()
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+    return value
+
+
 def names(name: str, default: str, help_text: str) -> list[str]:
     """A comma-separated list; blanks are dropped."""
     return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
@@ -62,20 +71,33 @@ def database(url: str, state_dir: Path) -> dict[str, Any]:
     """
     if not url:
         return _sqlite(state_dir / "codeframe.sqlite3")
-    parts = urlsplit(url)
-    if parts.scheme in {"postgres", "postgresql"}:
-        return {
-            "ENGINE": "django.db.backends.postgresql",
-            "NAME": unquote(parts.path.lstrip("/")),
-            "USER": unquote(parts.username or ""),
-            "PASSWORD": unquote(parts.password or ""),
-            "HOST": parts.hostname or "",
-            "PORT": str(parts.port or ""),
-            "OPTIONS": dict(parse_qsl(parts.query)),
-        }
+    try:
+        parts = urlsplit(url)
+        port = str(parts.port or "")
+    except ValueError:
+        raise _not_a_database() from None  # its text may show the password
+    name = unquote(parts.path)
+    if name in {"", "/"} or "\0" in name:
+        raise _not_a_database()
     if parts.scheme == "sqlite":
-        return _sqlite(Path(unquote(parts.path)))
-    raise ImproperlyConfigured("DATABASE_URL must begin with postgres:// or sqlite:///")
+        return _sqlite(Path(name))
+    if parts.scheme not in {"postgres", "postgresql"}:
+        raise _not_a_database()
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": name.lstrip("/"),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": port,
+        "OPTIONS": dict(parse_qsl(parts.query)),
+    }
+
+
+def _not_a_database() -> ImproperlyConfigured:
+    return ImproperlyConfigured(
+        "DATABASE_URL must be postgres://user:password@host:port/name or sqlite:///path"
+    )
 
 
 def _sqlite(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from batches.models import Batch
 from batches.models.batch import ACTIVE
+from tasks.access import visible_workspaces
 from tasks.models import Blocker, Task, TaskDependency, Workspace
 from tasks.models.blocker import BlockerStatus
 from tasks.models.task import TaskStatus
@@ -50,7 +51,7 @@ class TaskRow:
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    page = page_of(Workspace.objects.all(), request, size=WORKSPACES_SHOWN)
+    page = page_of(visible_workspaces(request.user), request, size=WORKSPACES_SHOWN)
     ids = [workspace.id for workspace in page.rows]
     batches = _newest_batches(ids) | _active_batches(ids)
     counts = _task_counts(ids)
@@ -70,7 +71,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def workspace_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
-    workspace = Workspace.objects.filter(id=workspace_id).first()
+    workspace = visible_workspaces(request.user).filter(id=workspace_id).first()
     if workspace is None:
         raise Http404(f"There is no workspace {workspace_id}.")
     context: dict[str, Any] = {

@@ -1,11 +1,11 @@
 """Settings, read once from the environment; docs/settings.md lists every variable."""
 
 import os
-import secrets
 import sys
 from pathlib import Path
 
 from codeframe_site import env
+from codeframe_site.state import kept_secret, make_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -17,37 +17,17 @@ def _default_state_dir() -> Path:
     return Path(data_home) / "codeframe"
 
 
-def _secret_key(state_dir: Path) -> str:
-    """The key from the environment, or one made on the first start and kept in the state folder."""
-    given = env.text(
-        "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
-    )
-    if given:
-        return given
-    path = state_dir / "secret_key"
-    try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        pass
-    # O_EXCL: of two first starts at once, the loser reads what the winner wrote.
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text().strip()
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(48))
-    return path.read_text().strip()
-
-
 STATE_DIR = env.folder(
     "CODEFRAME_STATE_DIR",
     _default_state_dir(),
     "the user's data folder",
     "Holds everything the product writes: database, trees, logs, keys",
 )
-STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+make_folder(STATE_DIR)
 
-SECRET_KEY = _secret_key(STATE_DIR)
+SECRET_KEY = env.text(
+    "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
+) or kept_secret(STATE_DIR)
 DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a network")
 ALLOWED_HOSTS = env.names(
     "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
@@ -57,7 +37,6 @@ CSRF_TRUSTED_ORIGINS = env.names(
 )
 
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -130,11 +109,22 @@ SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "codeframe_site.auth.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "codeframe_site.errors.exception_handler",
+    "UNICODE_JSON": True,
 }
 
+WORKSPACE_ROOTS = env.names(
+    "CODEFRAME_WORKSPACE_ROOTS",
+    "",
+    "Folders below which the API and the pages may register repositories; empty: none",
+)
 HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
 WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)
 MAX_CONCURRENT_BATCHES = env.integer(
@@ -142,6 +132,13 @@ MAX_CONCURRENT_BATCHES = env.integer(
     max(1, WORKERS - 1),
     "Batches run at once on this machine; fewer than the workers",
     minimum=1,
+)
+MAX_REQUESTS = env.integer(
+    "CODEFRAME_MAX_REQUESTS", 64, "Requests under way at once; one more is told to come back",
+    minimum=1,
+)
+MAX_WAITERS = env.integer(
+    "CODEFRAME_MAX_WAITERS", 16, "Requests that may wait at once for something to end", minimum=0
 )
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
@@ -201,6 +198,11 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {
         "handlers": ["stderr"],
-        "level": env.text("CODEFRAME_LOG_LEVEL", "WARNING", "DEBUG, INFO, WARNING or ERROR"),
+        "level": env.choice(
+            "CODEFRAME_LOG_LEVEL",
+            "WARNING",
+            ("DEBUG", "INFO", "WARNING", "ERROR"),
+            "DEBUG, INFO, WARNING or ERROR",
+        ),
     },
 }

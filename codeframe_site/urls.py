@@ -1,5 +1,5 @@
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from batches.web import pages as batch_pages
 from codeframe_site import pages
@@ -20,5 +20,6 @@ urlpatterns = [
     ),
     path("runs/<uuid:run_id>/", batch_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/stop/", batch_pages.stop_run, name="run-stop"),
+    path("api/v2/", include("codeframe_site.api_urls")),
     path("admin/", admin.site.urls),
 ]

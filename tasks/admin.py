@@ -13,7 +13,7 @@ from tasks.blockers import answer_blocker
 from tasks.errors import DomainError
 from tasks.events import types
 from tasks.lifecycle import move_task
-from tasks.models import Blocker, Event, EventCounter, Task, TaskDependency, Workspace
+from tasks.models import Blocker, Event, EventCounter, Membership, Task, TaskDependency, Workspace
 from tasks.models.blocker import BlockerStatus
 from tasks.models.task import TaskStatus
 
@@ -32,7 +32,7 @@ class WorkspaceAdmin(LargeTableAdmin):
     fields = ["name", "repo_path", "host", "gates", "gates_waived", "created_at", "updated_at"]
     readonly_fields = ["repo_path", "gates", "created_at", "updated_at"]
 
-    def view_on_site(self, obj: Workspace) -> str:  # type: ignore[override]
+    def view_on_site(self, obj: Workspace) -> str:
         return reverse("workspace", args=[obj.id])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -40,6 +40,17 @@ class WorkspaceAdmin(LargeTableAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Workspace | None = None) -> bool:
         return False
+
+
+@admin.register(Membership)
+class MembershipAdmin(LargeTableAdmin):
+    list_display = ["user", "workspace", "role", "created_at"]
+    list_filter = ["role"]
+    list_select_related = ["user", "workspace"]
+    search_fields = ["user__username", "workspace__name"]
+    autocomplete_fields = ["user", "workspace"]
+    ordering = ["-id"]
+    id_columns = ["workspace"]
 
 
 @admin.register(Task)
@@ -105,11 +116,10 @@ class BlockerAdmin(HistoryAdmin):
         names = super().get_readonly_fields(request, obj)
         return [name for name in names if name != "answer" or not self._may_answer(request, obj)]
 
-    def get_form(self, request: HttpRequest, obj: Blocker | None = None, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, **kwargs)
-        if "answer" in form.base_fields:
-            form.base_fields["answer"].required = True
-        return form
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "answer":
+            kwargs["required"] = True
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def save_model(
         self,

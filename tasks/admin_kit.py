@@ -46,7 +46,7 @@ class LargeTableAdmin(AnyModelAdmin):
         if bounds:
             wanted = Q()
             for column in self.id_columns:
-                wanted |= Q(**{f"{column}__range": bounds})
+                wanted |= Q(**{f"{column}__gte": bounds[0], f"{column}__lte": bounds[1]})
             found = queryset.filter(wanted)
             if found.exists():
                 return found, False

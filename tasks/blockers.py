@@ -5,9 +5,9 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from tasks.errors import Conflict
+from tasks.errors import Conflict, InvalidTransition
 from tasks.events import types
-from tasks.events.log import NewEvent, record
+from tasks.events.log import NewEvent, record, record_one
 from tasks.lifecycle import shift_task
 from tasks.models import Blocker, Task
 from tasks.models.blocker import BlockerStatus
@@ -51,5 +51,39 @@ def answer_blocker(*, blocker: Blocker, answer: str, by: str) -> Blocker:
             moved = shift_task(task_id=task.id, to=TaskStatus.READY, why="questions answered")
             events += [moved] if moved else []
         record(workspace_id=task.workspace_id, events=events)
+    blocker.refresh_from_db()
+    return blocker
+
+
+def ask(*, task: Task, question: str, by: str) -> Blocker:
+    """A question by a person; the same open question of a task is asked once."""
+    with transaction.atomic():
+        Task.objects.select_for_update(no_key=True).get(id=task.id)
+        text = storable(question)
+        same = task.blockers.filter(status=BlockerStatus.OPEN, question=text).first()
+        if same:
+            return same
+        blocker, event = open_blocker(
+            task_id=task.id, run_id=None, reason="question", question=text
+        )
+        record(workspace_id=task.workspace_id, events=[event])
+    return blocker
+
+
+def resolve_blocker(*, blocker: Blocker) -> Blocker:
+    """ANSWERED -> RESOLVED. Raises InvalidTransition."""
+    with transaction.atomic():
+        moved = Blocker.objects.filter(id=blocker.id, status=BlockerStatus.ANSWERED).update(
+            status=BlockerStatus.RESOLVED
+        )
+        if not moved:
+            raise InvalidTransition("only an answered question can be resolved")
+        record_one(
+            workspace_id=blocker.task.workspace_id,
+            type=types.BLOCKER_RESOLVED,
+            task_id=blocker.task_id,
+            run_id=blocker.run_id,
+            payload={"blocker_id": str(blocker.id)},
+        )
     blocker.refresh_from_db()
     return blocker

@@ -7,6 +7,8 @@ class DomainError(Exception):
     """One line that says what and where; `fields` names bad fields, each with its sentences."""
 
     code: ClassVar[str] = "INVALID_REQUEST"
+    title: str = ""
+    """Short and without particulars; an interface that needs one has a default per code."""
 
     def __init__(self, message: str, *, fields: dict[str, list[str]] | None = None) -> None:
         super().__init__(message)
@@ -20,6 +22,10 @@ class NotFound(DomainError):
 
 class ValidationFailed(DomainError):
     code = "VALIDATION_ERROR"
+
+
+class FileRefused(ValidationFailed):
+    """Several lines, one per problem; each begins with the file's name and the problem's line."""
 
 
 class InvalidTransition(DomainError):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tasks.errors import ValidationFailed
+from tasks.errors import FileRefused, ValidationFailed
 from tasks.models import Task, Workspace
 from tasks.models.task import TaskStatus
 from tasks.planning.importing import ImportErrors, TaskDraft, format_of, parse_tasks
@@ -12,7 +12,7 @@ MAX_BYTES = 5 * 1024 * 1024
 
 
 def read_file(*, workspace: Workspace, path: Path) -> list[TaskDraft]:
-    """Raises ValidationFailed with every problem of the file, each with its line."""
+    """Raises FileRefused with every problem of the file, each with its line."""
     try:
         kind = format_of(path)
     except ValueError as error:
@@ -24,7 +24,7 @@ def read_file(*, workspace: Workspace, path: Path) -> list[TaskDraft]:
     except OSError as error:
         raise ValidationFailed(f"{path}: {error.strerror or error}") from error
     except ImportErrors as errors:
-        raise ValidationFailed(str(errors)) from errors
+        raise FileRefused(str(errors)) from errors
 
 
 def import_file(

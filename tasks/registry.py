@@ -107,6 +107,23 @@ def _validate(task: Task) -> None:
         raise ValidationFailed(field + sentences[0], fields=error.message_dict) from error
 
 
+def update_task(*, task: Task, changes: dict[str, Any]) -> Task:
+    """Plain fields only; status and dependencies have verbs of their own.
+
+    Raises ValidationFailed.
+    """
+    with transaction.atomic():
+        for name, value in changes.items():
+            text = "" if value is None and name == "uncertainty_level" else value
+            setattr(task, name, storable(text) if isinstance(text, str) else text)
+        _validate(task)
+        task.save(update_fields=[*changes, "updated_at"])
+        payload = {"fields": sorted(changes)}
+        event = NewEvent(type=types.TASK_UPDATED, task_id=task.id, payload=payload)
+        record(workspace_id=task.workspace_id, events=[event])
+    return task
+
+
 def set_dependencies(*, task: Task, depends_on: Sequence[UUID]) -> None:
     """Replaces the manual ones. Raises ValidationFailed for a cycle, NotFound for an unknown id.
 

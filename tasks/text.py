@@ -1,8 +1,19 @@
-"""Text that any database and any JSON parser takes."""
+"""Text that any database, any JSON parser and any terminal takes."""
 
 import json
 import math
+import re
 from typing import Any
+
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor
+    r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC: titles, links
+    r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# They reorder what is seen, so that a line can read as what it is not.
+_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def storable(text: str) -> str:
@@ -27,13 +38,34 @@ def storable_json(value: Any) -> Any:
     return storable(str(value))
 
 
+def printable(text: str) -> str:
+    """Without escape sequences and controls; of a line drawn over, what was drawn last."""
+    lines = map(_last_drawn, _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n"))
+    return _REORDERING.sub(_named, _CONTROLS.sub("", "\n".join(lines)))
+
+
+def _last_drawn(line: str) -> str:
+    if "\r" not in line:
+        return line
+    return next((part for part in reversed(line.split("\r")) if part), "")
+
+
+def _named(match: re.Match[str]) -> str:
+    return f"<U+{ord(match[0]):04X}>"
+
+
+def one_line(text: str) -> str:
+    return " ".join(printable(text).split())
+
+
 def clip(text: str, limit: int) -> str:
     """At most `limit` characters, the cut shown by an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def plural(count: int, noun: str, many: str = "") -> str:
+    """`many` for a noun that does not just take an s."""
+    return f"{count} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def compact_json(value: Any) -> str:

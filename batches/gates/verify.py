@@ -83,9 +83,10 @@ def _result(gate: Gate, place: _Place) -> GateResult:
 
 
 def _run(gate: Gate, tool: Tool, place: _Place) -> GateResult:
-    folder = _empty_folder(place.run_dir / "gates" / gate.name)
-    spec = launch_spec(gate, tool, tree=place.tree, folder=folder, path=place.path)
-    record = client.run_to_end(folder, spec, should_stop=place.should_stop)
+    folder, record = _supervised(gate, tool, place)
+    if record.cause is Cause.LOST:
+        # Its supervisor died, which says nothing about the tree: once more, not a verdict.
+        folder, record = _supervised(gate, tool, place)
     evidence = Evidence(
         code=-1 if record.code is None else record.code,
         folder=folder,
@@ -105,6 +106,12 @@ def _run(gate: Gate, tool: Tool, place: _Place) -> GateResult:
         findings=reading.findings,
         output_tail=_output_tail(evidence),
     )
+
+
+def _supervised(gate: Gate, tool: Tool, place: _Place) -> tuple[Path, ExitRecord]:
+    folder = _empty_folder(place.run_dir / "gates" / gate.name)
+    spec = launch_spec(gate, tool, tree=place.tree, folder=folder, path=place.path)
+    return folder, client.run_to_end(folder, spec, should_stop=place.should_stop)
 
 
 def _empty_folder(folder: Path) -> Path:

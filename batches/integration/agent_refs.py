@@ -15,7 +15,8 @@ from tasks.workspaces.gitcall import call
 PREFIX = "refs/codeframe/agent/"
 _MOST_REFS = 500
 _SHORT = 4096
-_NAME = re.compile(r"[A-Za-z0-9][\w.+=@-]*(/[\w+=-][\w.+=@-]*)*")
+_PART = r"[\w+=-][\w+=@-]*(\.[\w+=@-]+)*"
+_NAME = re.compile(rf"(?!.*\.lock(/|$)){_PART}(/{_PART})*")
 
 
 def preserve_agent_refs(

@@ -25,6 +25,7 @@ from tasks.workspaces.git import (
     list_refs,
     update_refs,
 )
+from tasks.workspaces.gitcall import speaking_of
 
 PREFIX = "refs/codeframe/runs/"
 REPLACED = "refs/codeframe/replaced/"
@@ -84,7 +85,8 @@ def capture(
     index = store.scratch_file("capture-index")
     staging = Staging(git_dir=store.raw, work_tree=tree_dir, index=index)
     try:
-        tree = _stage_from(staging, private_index(tree_dir), base)
+        with speaking_of(tree_dir):
+            tree = _stage_from(staging, private_index(tree_dir), base)
         changes = tuple(list_changes(store, base=base, commit=tree))
         hidden = list_newly_hidden(staging, [change.path for change in changes])
     finally:
@@ -159,8 +161,9 @@ def snapshot(store: Store, *, message: str = "Snapshot of the working tree") -> 
     index = store.scratch_file("snapshot-index")
     staging = Staging(git_dir=store.plain, work_tree=repository.path, index=index)
     try:
-        _seed_from_user(staging, repository.git_dir, repository.commit)
-        tree = stage(staging)
+        with speaking_of(repository.path):
+            _seed_from_user(staging, repository.git_dir, repository.commit)
+            tree = stage(staging)
     finally:
         index.unlink(missing_ok=True)
     commit = commit_tree(store, tree=tree, parents=[repository.commit], message=message)

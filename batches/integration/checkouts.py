@@ -1,7 +1,6 @@
 """The user's own checkouts of a branch: where they are, whether they may be moved along."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import secrets
@@ -10,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.workspaces.git import HEADS, GitError, Locked, Repository, read_head
+from tasks.workspaces.git import HEADS, Locked, Repository, read_head
 from tasks.workspaces.gitcall import LOCK_PATIENCE_S
 
 # What git leaves in a git directory while an operation waits for the user.
@@ -124,11 +123,12 @@ def _create_lock(path: Path) -> int | None:
         fcntl.flock(handle, fcntl.LOCK_EX)
         os.write(handle, _LOCK_NOTE)
         path.hardlink_to(fresh)
-    except OSError as error:
+    except FileExistsError:
         os.close(handle)
-        if error.errno == errno.EEXIST:
-            return None
-        raise GitError(f"{path}: cannot be made: {error.strerror}.") from error
+        return None
+    except OSError:
+        os.close(handle)
+        raise
     finally:
         fresh.unlink(missing_ok=True)
     return handle

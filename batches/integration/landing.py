@@ -16,6 +16,7 @@ from batches.integration.commits import CODEFRAME, Author, commit_tree
 from batches.integration.merging import Conflict, merge_trees
 from batches.integration.moving import Mover
 from tasks.workspaces.git import HEADS, Locked, RefMoved, Store, is_ancestor, list_refs, publish
+from tasks.workspaces.gitcall import speaking_of
 
 LANDED = "landed"
 CONFLICT = "conflict"
@@ -62,8 +63,20 @@ def land(
     """Fast-forward the branch to `commit`, or merge. A killed call is completed by the next."""
     if branch is None:
         return Landing(outcome=BRANCH_ONLY, detail="The repository was not on a branch.")
+    with speaking_of(store.repository.path):
+        return _land(store, branch, commit, message, author, trailers)
+
+
+def _land(
+    store: Store,
+    branch: str,
+    commit: str,
+    message: str,
+    author: Author,
+    trailers: Mapping[str, str] | None,
+) -> Landing:
     for _ in range(_TRIES):
-        tip = list_refs(store, f"{HEADS}{branch}").get(f"{HEADS}{branch}")
+        tip = _tip(store, branch)
         if tip is None:
             return Landing(outcome=BRANCH_ONLY, detail=f"The branch {branch} does not exist.")
         checkouts = find(store.repository, branch)
@@ -85,6 +98,10 @@ def land(
         except Locked as error:
             return Landing(outcome=DIRTY, detail=str(error))
     return Landing(outcome=MOVED, detail=f"The branch {branch} keeps moving.")
+
+
+def _tip(store: Store, branch: str) -> str | None:
+    return list_refs(store, f"{HEADS}{branch}").get(f"{HEADS}{branch}")
 
 
 def _target(
@@ -131,6 +148,8 @@ def _move_along(store: Store, plan: Plan, checkout: Checkout) -> None:
     require_quiet(checkout, plan.branch)
     with locked_index(checkout) as lock, Mover(store, checkout, lock=lock) as mover:
         require_quiet(checkout, plan.branch)
+        if _tip(store, plan.branch) != plan.old:
+            raise RefMoved(f"{checkout.work_tree}: {plan.branch} moved while we waited.")
         changes = list_changes(store, base=plan.old, commit=plan.new)
         mover.require_clean(plan.old, plan.new, changes)
         mover.move(plan.old, plan.new)

@@ -1,5 +1,6 @@
 """Moving a user's checkout from one commit to another: clean or not at all."""
 
+import contextlib
 import os
 import secrets
 import shutil
@@ -158,7 +159,14 @@ class Mover:
             fresh.unlink(missing_ok=True)
 
     def leave_trace(self, old: str, new: str, reason: str) -> None:
-        """What `git reflog` and ORIG_HEAD would tell had the user merged by hand."""
+        """What `git reflog` and ORIG_HEAD would tell had the user merged by hand.
+
+        The landing is done: a trace that cannot be written does not take it back.
+        """
+        with contextlib.suppress(OSError):
+            self._write_trace(old, new, reason)
+
+    def _write_trace(self, old: str, new: str, reason: str) -> None:
         git_dir = self._checkout.git_dir
         (git_dir / "ORIG_HEAD").write_text(f"{old}\n")
         who = f"{COMMITTER['GIT_COMMITTER_NAME']} <{COMMITTER['GIT_COMMITTER_EMAIL']}>"

@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 from batches.integration.removal import remove_folder
-from tasks.workspaces.git import HEADS, GitError, Store, config_text
-from tasks.workspaces.gitcall import call
+from tasks.workspaces.git import HEADS, Store, config_text
+from tasks.workspaces.gitcall import call, speaking_of
 
 # What an agent's own git sees. The identity lets it commit; there is no remote to push to.
 _AGENT_SETTINGS = {
@@ -27,19 +27,14 @@ def private_index(tree_dir: Path) -> Path:
 
 def create(store: Store, *, tree_dir: Path, base: str, branch: str) -> None:
     """Check out `base` in a new folder. What a failure leaves is removed. Raises GitError."""
-    try:
+    with speaking_of(tree_dir):
         tree_dir.mkdir(parents=True, mode=0o700)
-    except OSError as error:
-        raise GitError(f"{tree_dir}: cannot be made: {error.strerror}.") from error
-    try:
-        _check_out(store, tree_dir, base)
-        _write_git_dir(store, tree_dir, base, branch)
-    except OSError as error:
-        remove(tree_dir)
-        raise GitError(f"{tree_dir}: cannot be made: {error.strerror}.") from error
-    except BaseException:
-        remove(tree_dir)
-        raise
+        try:
+            _check_out(store, tree_dir, base)
+            _write_git_dir(store, tree_dir, base, branch)
+        except BaseException:
+            remove(tree_dir)
+            raise
 
 
 def _check_out(store: Store, tree_dir: Path, base: str) -> None:
@@ -78,8 +73,6 @@ def _copy_if_present(source: Path, target: Path) -> None:
 
 def remove(tree_dir: Path) -> None:
     """Delete the tree and our notes on it; it need not exist. Raises GitError."""
-    try:
+    with speaking_of(tree_dir):
         private_index(tree_dir).unlink(missing_ok=True)
         remove_folder(tree_dir)
-    except OSError as error:
-        raise GitError(f"{tree_dir}: cannot be removed: {error.strerror}.") from error

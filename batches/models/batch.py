@@ -21,7 +21,7 @@ RESUMABLE = (BatchStatus.PARTIAL, BatchStatus.FAILED, BatchStatus.CANCELLED)
 
 BATCH_TRANSITIONS: dict[BatchStatus, frozenset[BatchStatus]] = {
     BatchStatus.PENDING: frozenset(
-        {BatchStatus.RUNNING, BatchStatus.CANCELLING, BatchStatus.CANCELLED, BatchStatus.FAILED}
+        {BatchStatus.RUNNING, BatchStatus.CANCELLED, BatchStatus.FAILED}
     ),
     BatchStatus.RUNNING: frozenset(
         {
@@ -29,6 +29,7 @@ BATCH_TRANSITIONS: dict[BatchStatus, frozenset[BatchStatus]] = {
             BatchStatus.COMPLETED,
             BatchStatus.PARTIAL,
             BatchStatus.FAILED,
+            BatchStatus.CANCELLED,
         }
     ),
     BatchStatus.CANCELLING: frozenset({BatchStatus.CANCELLED}),

@@ -117,3 +117,10 @@ class Run(models.Model):
     @property
     def short_id(self) -> str:
         return self.id.hex[:8]
+
+    @property
+    def seconds(self) -> float | None:
+        """From start to end; None while it has not ended or never started."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return round((self.finished_at - self.started_at).total_seconds(), 3)

@@ -30,13 +30,17 @@ def run_agent(context: RunContext, tree: Path) -> ExitRecord:
     run_dir = paths.agent_dir(context.run.id)
     record = client.read_exit(run_dir)
     if record is not None and context.run.capture_commit:
-        return record
+        return _noted(context, record)
     with context.stage("agent"):
         handle = client.adopt(run_dir) if context.run.agent_started else None
         if handle is None:
             handle = _start(context, tree, run_dir)
         record = _follow(context, handle)
-        context.facts |= {"exit_code": record.code, "exit_cause": record.cause}
+    return _noted(context, record)
+
+
+def _noted(context: RunContext, record: ExitRecord) -> ExitRecord:
+    context.facts |= {"exit_code": record.code, "exit_cause": record.cause}
     return record
 
 

@@ -1,10 +1,11 @@
 """However the agent ended, what it left in its tree becomes a commit with a ref."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from batches.context import RunContext, StageFailed
-from batches.integration import capture
+from batches.integration import capture, changes
 from batches.reasons import Reason
 from batches.results import failed, of_git_error
 from tasks.events import types
@@ -14,10 +15,12 @@ from tasks.workspaces.git import GitError
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """`commit` is the base itself when nothing changed."""
+    """`commit` is the base itself when nothing changed; `paths` is None when it was taken before
+    a crash."""
 
     base: str
     commit: str
+    paths: Sequence[changes.Change] | None = None
 
     @property
     def changed(self) -> bool:
@@ -27,16 +30,18 @@ class Change:
 def capture_work(context: RunContext, tree: Path) -> Change:
     """Raises StageFailed when it cannot be saved; the tree then stays where it is."""
     run = context.run
-    if not run.capture_commit:
-        with context.stage("capture"):
-            if not tree.is_dir():
-                raise StageFailed(failed(Reason.TREE_LOST))
-            try:
-                _record(context, _take(context, tree))
-            except GitError as error:
-                context.save(tree_kept=True)
-                raise StageFailed(of_git_error(error, otherwise=Reason.CAPTURE_FAILED)) from error
-    return Change(base=run.base_commit, commit=run.capture_commit)
+    if run.capture_commit:
+        return Change(base=run.base_commit, commit=run.capture_commit)
+    with context.stage("capture"):
+        if not tree.is_dir():
+            raise StageFailed(failed(Reason.TREE_LOST))
+        try:
+            taken = _take(context, tree)
+        except GitError as error:
+            context.save(tree_kept=True)
+            raise StageFailed(of_git_error(error, otherwise=Reason.CAPTURE_FAILED)) from error
+        _record(context, taken)
+    return Change(base=run.base_commit, commit=taken.commit, paths=taken.changes)
 
 
 def _take(context: RunContext, tree: Path) -> capture.Capture:
@@ -76,4 +81,5 @@ def _record(context: RunContext, taken: capture.Capture) -> None:
         "uncaptured": storable_json([vars(item) for item in taken.uncaptured[:20]]),
         "agent_refs": storable_json(dict(taken.agent_refs)),
     }
-    context.save_and_say(types.RUN_CAPTURED, payload, **facts)
+    context.save_later(**facts)
+    context.say_later(types.RUN_CAPTURED, payload)

@@ -31,6 +31,6 @@ def verify_tree(context: RunContext, tree: Path) -> None:
             )
         except GateError as error:
             raise StageFailed(failed(Reason.GATE_FAILED, str(error))) from error
-        context.save(verification=verification.state, verification_reason=verification.reason)
+        context.save_later(verification=verification.state, verification_reason=verification.reason)
         if verification.state is VerificationState.FAILED:
             raise StageFailed(failed(Reason.GATE_FAILED, verification.reason))

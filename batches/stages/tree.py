@@ -28,7 +28,7 @@ def make_tree(context: RunContext) -> Path:
             base=base,
             branch=f"codeframe/run-{run.short_id}",
         )
-        context.save(base_commit=base, expected_gates=_gates_of(context, tree))
+        context.save_later(base_commit=base, expected_gates=_gates_of(context, tree))
     return tree
 
 
@@ -52,7 +52,7 @@ def _workspace_itself(context: RunContext) -> Path:
             before = snapshot(store, message=f"Before: {run.title}")
             ref = f"refs/codeframe/before/{run.id}"
             git.publish(store, ref=ref, new=before.commit, old=git.resolve(store, ref))
-            context.save(base_commit=before.commit, expected_gates=_gates_of(context, tree))
+            context.save_later(base_commit=before.commit, expected_gates=_gates_of(context, tree))
     return tree
 
 

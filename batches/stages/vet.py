@@ -17,7 +17,9 @@ def vet_change(context: RunContext, change: Change) -> None:
     with context.stage("vet"):
         context.scope.check()
         store = context.place.store
-        listed = changes.list_changes(store, base=change.base, commit=change.commit)
+        listed = change.paths
+        if listed is None:
+            listed = changes.list_changes(store, base=change.base, commit=change.commit)
         findings = vetting.vet(store, commit=change.commit, changes=listed)
         if findings:
             persist(lambda: _record(context, findings))

@@ -56,9 +56,16 @@ def _identity(note: dict[str, Any]) -> Identity:
 
 
 def supervisor_lives(run_dir: Path) -> bool:
-    """By the lock that the kernel frees at its death: no pid is involved, so none is recycled."""
+    """By the lock that the kernel frees at its death, also in another container or off Linux.
+
+    A fork that is not yet the agent shares the lock for a moment, so a pid known dead is dead.
+    """
+    return _is_locked(run_dir / PROCESS) and not _is_known_dead(read_identity(run_dir))
+
+
+def _is_locked(path: Path) -> bool:
     try:
-        fd = os.open(run_dir / PROCESS, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -68,6 +75,12 @@ def supervisor_lives(run_dir: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _is_known_dead(identity: RunIdentity | None) -> bool:
+    if identity is None or not identity.is_local or not processes.ON_LINUX:
+        return False
+    return identity.supervisor.find() is None
 
 
 def give_up_start(run_dir: Path) -> bool:

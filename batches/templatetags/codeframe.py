@@ -38,8 +38,10 @@ def in_words(value: object) -> str:
 
 @register.filter
 def span(value: float | None) -> str:
-    """Seconds as a person says them."""
-    return "–" if value is None else seconds(value)
+    """Seconds as a person says them; less than one as milliseconds."""
+    if value is None:
+        return "–"
+    return seconds(value) if value >= 1 else f"{value * 1000:.0f} ms"
 
 
 @register.filter
@@ -49,7 +51,7 @@ def ran_for(row: Any) -> str:
     ended = row.ended_at if hasattr(row, "ended_at") else row.finished_at
     if began is None:
         return "–"
-    return seconds(max(0.0, ((ended or timezone.now()) - began).total_seconds()))
+    return span(max(0.0, ((ended or timezone.now()) - began).total_seconds()))
 
 
 @register.simple_tag

@@ -7,6 +7,7 @@ from uuid import UUID
 from batches.models import Batch, Run
 from tasks.events import types
 from tasks.models import Event
+from tasks.text import one_line
 
 Write = Callable[[str], object]
 QUIET = frozenset({types.RUN_OUTPUT, types.TASK_STATUS})
@@ -14,7 +15,7 @@ RUN_TEXT = {
     types.RUN_STARTED: "started, attempt {attempt}",
     types.RUN_STAGE: "{stage}",
     types.RUN_WAITING: "waits for an agent slot, {limit} run on this machine",
-    types.RUN_CAPTURED: "captured {files} files (+{insertions} -{deletions}) as {commit:.10}",
+    types.RUN_CAPTURED: "work saved as {commit:.10} (files: {files}, +{insertions} -{deletions})",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
     types.RUN_RETRY: "queued again, attempt {attempt}, after {delay_s:.0f} s ({because})",
     types.RUN_STOPPING: "stop requested",
@@ -31,7 +32,7 @@ BATCH_TEXT = {
     types.BATCH_STARTED: "started",
     types.BATCH_TAKEN_OVER: "taken over from a worker that is gone",
     types.BATCH_RESUMED: "resumed, {runs} tasks to run",
-    types.BATCH_STOPPING: "{mode} requested",
+    types.BATCH_STOPPING: "{mode} requested: {reason}",
     types.BATCH_VALIDATED: "validation: {verification}, {reason}",
     types.BATCH_LANDED: "landing: {outcome}, {detail}",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
@@ -67,7 +68,7 @@ class PlainPrinter:
 class JsonPrinter:
     """JSON lines: every event as it is, then the caller's result."""
 
-    def __init__(self, batch: Batch, write: Write) -> None:
+    def __init__(self, write: Write) -> None:
         self._write = write
 
     def __enter__(self) -> "JsonPrinter":
@@ -77,7 +78,7 @@ class JsonPrinter:
         return None
 
     def show(self, event: Event) -> None:
-        self._write(json.dumps(event_as_json(event), ensure_ascii=False))
+        self._write(json.dumps(event_as_json(event)))
 
 
 def event_as_json(event: Event) -> dict[str, object]:
@@ -100,4 +101,6 @@ def describe(event: Event) -> str:
         return event.type.removeprefix("BATCH_")
     table = RUN_TEXT if event.run_id else BATCH_TEXT
     template = table.get(event.type)
-    return template.format_map(event.payload) if template else event.type
+    if template is None:
+        return event.type
+    return one_line(template.format_map(event.payload)).rstrip(" :,")

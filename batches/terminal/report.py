@@ -3,12 +3,17 @@
 from typing import Any
 
 from batches.models import Batch, Run
+from batches.models.batch import RESUMABLE, BatchStatus
 from batches.terminal.states import seconds, sign
 from batches.waiting import why_waiting
-from tasks.console import table
+from tasks.console import EXIT_CANCELLED, EXIT_FAILED, EXIT_INTERRUPTED
+from tasks.tables import shorten, table
 from tasks.text import clip
 
-HEADING = ["", "TASK", "STATUS", "REASON", "ATTEMPTS", "TIME", "FILES", "GATES"]
+HEADING = ["", "TASK", "STATUS", "REASON", "TRIES", "TIME", "FILES", "GATES"]
+TITLE, REASON, TRIES, TIME, FILES, GATES = 1, 3, 4, 5, 6, 7
+LONGEST_TITLE = 60
+EXIT_CODES = {BatchStatus.COMPLETED: 0, BatchStatus.CANCELLED: EXIT_CANCELLED}
 
 
 def last_runs(batch: Batch) -> list[Run]:
@@ -16,9 +21,18 @@ def last_runs(batch: Batch) -> list[Run]:
     return list(rows.prefetch_related("gate_records"))
 
 
-def report_lines(batch: Batch) -> list[str]:
+def exit_code(batch: Batch, *, interrupted: bool = False) -> int:
+    status = BatchStatus(batch.status)
+    if interrupted and status is not BatchStatus.COMPLETED:
+        return EXIT_INTERRUPTED
+    return EXIT_CODES.get(status, EXIT_FAILED)
+
+
+def report_lines(batch: Batch, *, width: int | None = None) -> list[str]:
+    """Columns fit a terminal of that many cells; None is no limit."""
     runs = last_runs(batch)
-    lines = table([HEADING, *map(_cells, runs)], right=(4, 5, 6))
+    rows = [HEADING, *map(_cells, runs)]
+    lines = table(rows, right=(TRIES, TIME, FILES), yielding=(TITLE, GATES, REASON), width=width)
     lines += ["", f"batch {batch.short_id}: {batch.status}{_because(batch)}"]
     if waiting := why_waiting(batch):
         lines.append(waiting)
@@ -28,7 +42,11 @@ def report_lines(batch: Batch) -> list[str]:
         lines.append(f"landing: {batch.landing}, {batch.landing_detail}")
     for run in runs:
         if run.message and run.status != "COMPLETED":
-            lines.append(f"{run.title}: {clip(run.message, 500)}")
+            lines.append(f"{shorten(run.title, LONGEST_TITLE)}: {clip(run.message, 500)}")
+    if batch.status in RESUMABLE:
+        lines.append(
+            f"to go on with what did not complete: manage.py batch resume {batch.short_id}"
+        )
     return lines
 
 
@@ -72,7 +90,7 @@ def _cells(run: Run) -> list[str]:
     started = run.started_at is not None
     return [
         sign(run.status),
-        clip(run.title, 48),
+        shorten(run.title, LONGEST_TITLE),
         run.status,
         run.reason,
         str(run.attempt) if started else "-",
@@ -83,8 +101,10 @@ def _cells(run: Run) -> list[str]:
 
 
 def _gates(run: Run) -> str:
-    named = ", ".join(f"{gate.name} {gate.outcome}" for gate in run.gate_records.all())
-    return named or run.verification
+    """The verdict in a word, with the gates that did not pass."""
+    records = run.gate_records.all()
+    amiss = ", ".join(f"{gate.name} {gate.outcome}" for gate in records if gate.outcome != "passed")
+    return amiss or run.verification
 
 
 def _because(batch: Batch) -> str:

@@ -21,9 +21,11 @@ from batches.terminal.plain import describe
 from batches.web import artefacts
 from batches.web.progress import segments
 from batches.web.timeline import timeline
+from tasks.access import require_role, visible_workspaces
 from tasks.errors import DomainError
 from tasks.events import types
 from tasks.models import Event, Workspace
+from tasks.models.membership import Role
 from tasks.web.paging import page_of
 
 BATCHES_SHOWN = 50
@@ -35,10 +37,10 @@ FINDINGS_SHOWN = 100
 @require_safe
 @login_required
 def batch_list(request: HttpRequest) -> HttpResponse:
-    rows = Batch.objects.select_related("workspace")
-    workspace = _workspace(request.GET.get("workspace", ""))
-    if workspace:
-        rows = rows.filter(workspace=workspace)
+    workspace = _workspace(request)
+    seen = visible_workspaces(request.user)
+    rows = Batch.objects.filter(workspace__in=[workspace.id] if workspace else seen)
+    rows = rows.select_related("workspace")
     page = page_of(rows, request, size=BATCHES_SHOWN)
     return render(request, "batches/list.html", {"page": page, "workspace": workspace})
 
@@ -46,7 +48,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
-    batch = _batch(batch_id)
+    batch = _batch(request, batch_id)
     page = page_of(_last_runs(batch), request, size=RUNS_SHOWN)
     running = Run.objects.filter(batch=batch, status=RunStatus.RUNNING).count()
     now = timezone.now()
@@ -56,7 +58,7 @@ def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         "segments": segments(batch, running=running),
         "timeline": timeline(page.rows, now=now),
         "gates": GateRecord.objects.filter(batch=batch, run__isnull=True).order_by("id"),
-        "verbs": _offered(batch),
+        "verbs": _offered(batch) if _may_steer(request, batch) else [],
         "now": now,
     }
     return render(request, "batches/batch.html", context)
@@ -65,14 +67,14 @@ def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    run = Run.objects.select_related("batch__workspace", "task").filter(id=run_id).first()
-    if run is None:
-        raise Http404(f"There is no run {run_id}.")
+    run = _run(request, run_id)
     page = page_of(_events(run), request, size=EVENTS_SHOWN)
+    stages = list(run.stages.order_by("id"))
     context = {
         "run": run,
         "batch": run.batch,
-        "stages": run.stages.order_by("id"),
+        "stages": stages,
+        "vetted": any(stage.name == "vet" and stage.outcome for stage in stages),
         "gates": run.gate_records.order_by("id"),
         "findings": run.findings.order_by("id")[:FINDINGS_SHOWN],
         "attempts": _attempts(run),
@@ -80,6 +82,7 @@ def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "patch": artefacts.patch(run),
         "page": page,
         "events": [(event, describe(event) or event.type) for event in page.rows],
+        "may_stop": run.status == RunStatus.RUNNING and _may_steer(request, run.batch),
         "now": timezone.now(),
     }
     return render(request, "batches/run.html", context)
@@ -88,27 +91,26 @@ def run_page(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 @login_required
 def steer_batch(request: HttpRequest, batch_id: UUID, verb: str) -> HttpResponseRedirect:
-    batch = _batch(batch_id)
-    _say_outcome(request, lambda: STEERS[verb](batch, request.user.get_username()))
+    batch = _batch(request, batch_id)
+    _say_outcome(request, batch, lambda by: STEERS[verb](batch, by))
     return redirect("batch", batch_id=batch.id)
 
 
 @require_POST
 @login_required
 def stop_run(request: HttpRequest, run_id: UUID) -> HttpResponseRedirect:
-    run = Run.objects.filter(id=run_id).first()
-    if run is None:
-        raise Http404(f"There is no run {run_id}.")
-    _say_outcome(request, lambda: _stop_run(run, request.user.get_username()))
+    run = _run(request, run_id)
+    _say_outcome(request, run.batch, lambda by: _stop_run(run, by))
     return redirect("run", run_id=run.id)
 
 
 # -- what the buttons do -------------------------------------------------------------------------
 
 
-def _say_outcome(request: HttpRequest, act: Callable[[], str]) -> None:
+def _say_outcome(request: HttpRequest, batch: Batch, act: Callable[[str], str]) -> None:
     try:
-        messages.success(request, act())
+        require_role(request.user, batch.workspace, Role.OPERATOR)
+        messages.success(request, act(request.user.get_username()))
     except DomainError as error:
         messages.error(request, error.message)
 
@@ -156,21 +158,39 @@ def _offered(batch: Batch) -> list[str]:
 # -- rows ----------------------------------------------------------------------------------------
 
 
-def _workspace(text: str) -> Workspace | None:
+def _workspace(request: HttpRequest) -> Workspace | None:
     """The one to show batches of; None when none is asked for."""
+    text = request.GET.get("workspace", "")
     if not text:
         return None
     try:
-        return Workspace.objects.get(id=UUID(text))
+        return visible_workspaces(request.user).get(id=UUID(text))
     except (ValueError, Workspace.DoesNotExist):
         raise Http404("There is no such workspace.") from None
 
 
-def _batch(batch_id: UUID) -> Batch:
-    batch = Batch.objects.select_related("workspace").filter(id=batch_id).first()
+def _batch(request: HttpRequest, batch_id: UUID) -> Batch:
+    rows = Batch.objects.filter(workspace__in=visible_workspaces(request.user))
+    batch = rows.select_related("workspace").filter(id=batch_id).first()
     if batch is None:
         raise Http404(f"There is no batch {batch_id}.")
     return batch
+
+
+def _run(request: HttpRequest, run_id: UUID) -> Run:
+    rows = Run.objects.filter(batch__workspace__in=visible_workspaces(request.user))
+    run = rows.select_related("batch__workspace").filter(id=run_id).first()
+    if run is None:
+        raise Http404(f"There is no run {run_id}.")
+    return run
+
+
+def _may_steer(request: HttpRequest, batch: Batch) -> bool:
+    try:
+        require_role(request.user, batch.workspace, Role.OPERATOR)
+    except DomainError:
+        return False
+    return True
 
 
 def _last_runs(batch: Batch) -> QuerySet[Run]:

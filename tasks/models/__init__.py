@@ -1,6 +1,15 @@
 from tasks.models.blocker import Blocker
 from tasks.models.event import Event, EventCounter
+from tasks.models.membership import Membership
 from tasks.models.task import Task, TaskDependency
 from tasks.models.workspace import Workspace
 
-__all__ = ["Blocker", "Event", "EventCounter", "Task", "TaskDependency", "Workspace"]
+__all__ = [
+    "Blocker",
+    "Event",
+    "EventCounter",
+    "Membership",
+    "Task",
+    "TaskDependency",
+    "Workspace",
+]

@@ -25,6 +25,7 @@ from tasks.workspaces.gitcall import (
     RepositoryGone,
     UnsupportedRepository,
     call,
+    speaking_of,
 )
 
 __all__ = [
@@ -159,14 +160,11 @@ class CommitInfo:
 def open_store(store_dir: Path, repository: Repository) -> Store:
     """Make or refresh the store; safe to call at any time and at the same time."""
     store = Store(dir=store_dir, repository=repository)
-    try:
+    with speaking_of(store_dir):
         store.scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
         _sweep(store.scratch)
-        harmless = dict(repository.settings)
         _fill(store.raw, repository, _RAW_ATTRIBUTES, {})
-        _fill(store.plain, repository, b"", harmless)
-    except OSError as error:
-        raise GitError(f"{store_dir}: cannot be prepared: {error.strerror}.") from error
+        _fill(store.plain, repository, b"", dict(repository.settings))
     return store
 
 
@@ -250,7 +248,7 @@ def read_head(git_dir: Path) -> str:
     try:
         text = (git_dir / "HEAD").read_text(errors="surrogateescape").strip()
     except OSError as error:
-        raise RepositoryGone(f"{git_dir}: HEAD cannot be read: {error.strerror}.") from error
+        raise RepositoryGone(f"{git_dir}/HEAD: {error.strerror}.") from error
     return text.removeprefix("ref:").strip()
 
 

@@ -1,5 +1,7 @@
 """One neutralised git call: nothing in a repository, an account or the system can steer it."""
 
+import contextlib
+import errno
 import os
 import random
 import re
@@ -82,7 +84,8 @@ _FAILURES: tuple[tuple[bytes, type[GitError], str], ...] = (
     ),
     (
         rb"bad object|bad tree|failed to unpack tree object|missing (blob|tree|commit)"
-        rb"|unable to (read|find)|is corrupt|nonexistent object|not a valid object|could not parse|does not point to a valid",
+        rb"|unable to (read|find)|is corrupt|nonexistent object|not a valid object|could not parse"
+        rb"|does not point to a valid",
         Corrupt,
         "an object is missing or damaged",
     ),
@@ -142,7 +145,27 @@ def failure(args: Sequence[str | bytes | Path], done: Completed, path: Path) -> 
     for pattern, kind, sentence in _FAILURES:
         if re.search(pattern, done.stderr):
             return kind(f"{path}: {sentence} ({_first(said, pattern)}).")
+    if b"unable to write" in done.stderr and _is_full(path):
+        return DiskFull(f"{path}: the disk is full ({reason}).")
     return GitError(f"{path}: git {args[0]!s} failed: {reason}.")
+
+
+@contextlib.contextmanager
+def speaking_of(path: Path) -> Iterator[None]:
+    """Makes a GitError of what the system refuses meanwhile."""
+    try:
+        yield
+    except OSError as error:
+        where = path if error.filename is None else os.fsdecode(error.filename)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{where}: the disk is full.") from error
+        raise GitError(f"{where}: {error.strerror}.") from error
+
+
+def _is_full(path: Path) -> bool:
+    """git does not always say why it could not write."""
+    left = os.statvfs(path)
+    return left.f_bavail * left.f_frsize < 1 << 20
 
 
 def _first(said: list[str], pattern: bytes) -> str:

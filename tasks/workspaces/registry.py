@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from tasks.errors import Conflict, ValidationFailed
@@ -21,6 +22,11 @@ def resolved_path(text: str) -> Path:
         return Path(text).expanduser().resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise ValidationFailed(f"{text!r} is not a path: {error}") from error
+
+
+def in_roots(path: Path) -> bool:
+    """Whether a resolved path lies below one of WORKSPACE_ROOTS; no roots means nowhere."""
+    return any(path.is_relative_to(resolved_path(root)) for root in settings.WORKSPACE_ROOTS)
 
 
 def add_workspace(

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from batches.models.batch import BATCH_TRANSITIONS
@@ -78,6 +79,7 @@ def event_names() -> list[str]:
     return [value for name, value in vars(types).items() if name.isupper() and name == value]
 
 
+@cache
 def documented_events() -> dict[str, list[str]]:
     """Name -> payload keys as docs/events.md lists them; optional ones end in a question mark."""
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]*) \|", page("events.md"), flags=re.MULTILINE)

@@ -7,7 +7,8 @@ import pytest
 from tests.architecture.source import ROOT
 
 FOLDER = ROOT / "requirements"
-FILES = ["base.in", "base.txt", "dev.in", "dev.txt"]
+KINDS = sorted(path.stem for path in FOLDER.glob("*.in"))
+FILES = sorted(path.name for path in FOLDER.iterdir())
 PIN = re.compile(r"([A-Za-z0-9._-]+)(?:\[[\w,-]+\])?==[\w.]+$")
 
 
@@ -23,7 +24,7 @@ def _statements(file: str) -> list[str]:
 
 
 def _direct(file: str) -> list[str]:
-    lines = [line for line in _statements(file) if not line.startswith("-r ")]
+    lines = [line for line in _statements(file) if not line.startswith(("-r ", "-c "))]
     found = [PIN.match(line) for line in lines]
     assert all(found), f"{file}: every line pins one version: {lines}"
     return [_name(match[1]) for match in found if match]
@@ -41,8 +42,9 @@ def test_requirements_hold_no_address(file: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("file", ["base.txt", "dev.txt"])
-def test_every_package_is_pinned_with_its_hashes(file: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_package_is_pinned_with_its_hashes(kind: str) -> None:
+    file = f"{kind}.txt"
     shape = re.compile(r"[A-Za-z0-9._-]+==[\w.]+( ; [^-]+?)?( --hash=sha256:[0-9a-f]{64})+")
     assert [line for line in _statements(file) if not shape.fullmatch(line)] == []
     assert _locked(file)
@@ -52,7 +54,11 @@ def test_what_runs_is_what_was_tested() -> None:
     assert _locked("base.txt").items() <= _locked("dev.txt").items()
 
 
-@pytest.mark.parametrize("kind", ["base", "dev"])
+def test_every_list_is_locked() -> None:
+    assert {f"{kind}.in" for kind in KINDS} | {f"{kind}.txt" for kind in KINDS} == set(FILES)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_locked_files_hold_what_was_asked_for(kind: str) -> None:
     locked = _locked(f"{kind}.txt")
     asked = [PIN.match(line) for line in _statements(f"{kind}.in")]
@@ -63,4 +69,4 @@ def test_the_locked_files_hold_what_was_asked_for(kind: str) -> None:
 def test_every_direct_requirement_is_explained() -> None:
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     explained = [_name(name) for name in re.findall(r"^\| `([\w.-]+)` \| .+ \|$", page, re.M)]
-    assert sorted(explained) == sorted(_direct("base.in") + _direct("dev.in"))
+    assert sorted(explained) == sorted(name for kind in KINDS for name in _direct(f"{kind}.in"))

@@ -3,6 +3,7 @@
 import threading
 import uuid
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -142,7 +143,7 @@ def test_a_task_that_cannot_start_is_refused_with_its_state(
 ) -> None:
     """Fault 84: starting a finished task was a server error."""
     task = make_task(workspace, "Sell tea", status=TaskStatus(status))
-    with pytest.raises(InvalidTasks, match="cannot run: Sell tea (is|waits)"):
+    with pytest.raises(InvalidTasks, match=r"cannot run: Sell tea (is|waits)"):
         make_batch(workspace, [task])
     assert nothing_was_written()
     assert task_status(task) == status
@@ -179,7 +180,7 @@ def test_a_cycle_is_refused_with_its_path(workspace: Workspace) -> None:
     a = make_task(workspace, "a")
     b = make_task(workspace, "b", after=[a])
     TaskDependency.objects.create(task=a, depends_on=b)
-    with pytest.raises(InvalidTasks, match="a -> b -> a|b -> a -> b"):
+    with pytest.raises(InvalidTasks, match=r"a -> b -> a|b -> a -> b"):
         make_batch(workspace)
     assert nothing_was_written()
 
@@ -191,8 +192,7 @@ def test_ten_thousand_tasks_in_a_chain_become_a_batch(workspace: Workspace) -> N
         Task(workspace=workspace, title=f"task {n}", status=TaskStatus.READY) for n in range(10_000)
     )
     TaskDependency.objects.bulk_create(
-        TaskDependency(task=task, depends_on=later)
-        for task, later in zip(chain, chain[1:], strict=False)
+        TaskDependency(task=task, depends_on=later) for task, later in pairwise(chain)
     )
     batch = make_batch(workspace)
     assert batch.total == 10_000

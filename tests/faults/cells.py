@@ -3,7 +3,7 @@
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Cell:
     workspace: Workspace
     tasks: list[Task]
     batch: Batch
-    retries: int = 0
+    repeats: int = 0
     ended_after_s: float = 0.0
     held: Path | None = None
 
@@ -61,14 +61,17 @@ class Cell:
         return not self.batch.is_active
 
     def taken_over(self) -> int:
-        return Event.objects.filter(
-            batch_id=self.batch.id, type=types.BATCH_TAKEN_OVER
-        ).count()
+        return Event.objects.filter(batch_id=self.batch.id, type=types.BATCH_TAKEN_OVER).count()
+
+    def owner(self) -> int:
+        """The process that holds the lease."""
+        self.batch.refresh_from_db()
+        return int(self.batch.lease_owner.split("|")[2])
 
     def outcome(self) -> str:
         """What a kill meant for the first task, in words."""
         if len(self.starts(self.tasks[0])) > 1:
-            return "retried"
+            return "repeated"
         return "taken over" if self.taken_over() else "went on"
 
     # -- what must hold --------------------------------------------------------------------------
@@ -95,10 +98,10 @@ class Cell:
         return "; ".join(" ".join(row) for row in rows)
 
     def _work_problems(self) -> Iterator[str]:
+        started = [len(self.starts(task)) for task in self.tasks]
+        if started != [1 + self.repeats, *([1] * (len(self.tasks) - 1))]:
+            yield f"started the engine {started} times"
         for task in self.tasks:
-            started = len(self.starts(task))
-            if not 1 <= started <= 1 + self.retries:
-                yield f"started the engine {started} times"
             if not (self.repository / f"{task.id}.txt").is_file():
                 yield "lost a task's file"
         merged = git(self.repository, "log", "--format=%(trailers:key=Codeframe-Task,valueonly)")
@@ -124,7 +127,7 @@ def _tree(run_id: object) -> Path:
     return paths.tree_dir(run_id)  # type: ignore[arg-type]
 
 
-def make_repositories(folder: Path, names: list[str]) -> list[Path]:
+def make_repositories(folder: Path, names: Sequence[str]) -> list[Path]:
     """One is made, the others are copies."""
     first = make_repository(folder / names[0], {"README.md": "hello\n"})
     for name in names[1:]:
@@ -132,8 +135,8 @@ def make_repositories(folder: Path, names: list[str]) -> list[Path]:
     return [folder / name for name in names]
 
 
-def make_cell(world: World, repository: Path, name: str, *, retries: int = 0) -> Cell:
-    """Two dependent tasks; nothing is started yet."""
+def make_cell(world: World, repository: Path, name: str, *, repeats: int = 0) -> Cell:
+    """Two dependent tasks; nothing is started yet. `repeats`: of the first one's engine."""
     workspace = add_workspace(path=str(repository), name=name, gates=[_gate(world, name)])
     first = make_task(workspace, "first", "print nothing")
     tasks = [first, make_task(workspace, "second", "print nothing", after=[first])]
@@ -143,7 +146,7 @@ def make_cell(world: World, repository: Path, name: str, *, retries: int = 0) ->
         workspace=workspace,
         tasks=tasks,
         batch=Batch(),
-        retries=retries,
+        repeats=repeats,
     )
 
 
@@ -156,9 +159,7 @@ def send(cell: Cell, **changes: object) -> None:
     cell.batch = make_batch(cell.world, cell.workspace, cell.tasks, **changes)
 
 
-def make_batch(
-    world: World, workspace: Workspace, tasks: list[Task], **changes: object
-) -> Batch:
+def make_batch(world: World, workspace: Workspace, tasks: list[Task], **changes: object) -> Batch:
     argv = [*AGENT, str(world.notes)]
     engine = {"kind": "command", "argv": argv, "pass_env": []}
     chosen = options(engine_options=engine, **changes)

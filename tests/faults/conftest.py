@@ -18,3 +18,11 @@ def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
     yield make
     for world in made:
         world.destroy()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the tests measured, in seconds unless it says otherwise."""
+    measured = [r for r in terminalreporter.getreports("passed") if r.user_properties]
+    for report in measured:
+        said = ", ".join(f"{name} {value}" for name, value in report.user_properties)
+        terminalreporter.write_line(f"{report.nodeid.rpartition('::')[2]}: {said}")

@@ -16,6 +16,7 @@ from typing import Any
 from tests.faults.points import POINTS, Point
 
 FOLDER = "CODEFRAME_TEST_PAUSES"
+BACKOFF = "CODEFRAME_TEST_BACKOFF"
 POLL_S = 0.02
 _here = threading.local()
 
@@ -31,6 +32,15 @@ def install() -> None:
     for role in ("monitor", "pusher"):
         _replace(f"django_q.cluster:{role}", lambda work, r=role: _telling(work, r, folder))
     _note_queue_workers(folder)
+    _shorten_backoff(os.environ.get(BACKOFF))
+
+
+def _shorten_backoff(seconds: str | None) -> None:
+    """So that a test of the last attempt need not wait for minutes."""
+    from batches import retry
+
+    if seconds:
+        retry.BACKOFF_S = tuple(float(seconds) for _ in retry.BACKOFF_S)
 
 
 def _replace(target: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

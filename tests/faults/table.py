@@ -20,6 +20,7 @@ def read(page: str, database: str) -> Columns:
     columns: Columns = {victim: {} for victim in victims}
     for row in rows[1:]:
         point, *outcomes = _cells(row)
+        point = point.split("`")[1]
         for victim, outcome in zip(victims, outcomes, strict=True):
             columns[victim][point] = outcome
     return columns
@@ -29,14 +30,21 @@ def write_column(*, database: str, victim: str, outcomes: Mapping[str, str]) -> 
     page = PAGE.read_text()
     columns = read(page, database) | {victim: dict(outcomes)}
     old = _section(page, database)
-    PAGE.write_text(page.replace(f"{_begin(database)}{old}", f"{_begin(database)}{_render(columns)}"))
+    PAGE.write_text(
+        page.replace(f"{_begin(database)}{old}", f"{_begin(database)}{_render(columns)}")
+    )
 
 
 def _render(columns: Columns) -> str:
     names = [victim.name for victim in VICTIMS]
-    lines = [["", *names], ["---"] * (len(names) + 1)]
+    lines = [["point", *names], ["---"] * (len(names) + 1)]
     for point in POINTS:
-        lines.append([point.name, *(_outcome(columns, v.name, point.name) for v in VICTIMS)])
+        lines.append(
+            [
+                f"`{point.name}` {point.says}",
+                *(_outcome(columns, v.name, point.name) for v in VICTIMS),
+            ]
+        )
     return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -12,17 +12,20 @@ Pids = Callable[[World, list[int]], list[int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Victim:
-    """`pids` is given those that wait at the points; `supervised`: points where one lives, only."""
+    """`pids` is given those that wait at the points. `takes_over`: the conductors die with it.
+    `repeats`: what of that which a supervisor runs makes the engine start once more.
+    """
 
     name: str
     says: str
     pids: Pids
-    supervised: bool = False
     takes_over: bool = False
+    repeats: frozenset[str] = frozenset()
 
     @property
     def points(self) -> list[Point]:
-        return [point for point in POINTS if point.alive or not self.supervised]
+        """All, unless the conductors live on: then those where a supervisor is at work."""
+        return [point for point in POINTS if point.alive or self.takes_over]
 
 
 def _supervisors(world: World, _: list[int]) -> list[int]:
@@ -77,17 +80,18 @@ VICTIMS = (
         says="the worker, the supervisors and what they supervise",
         pids=_everything,
         takes_over=True,
+        repeats=frozenset({"agent"}),
     ),
     Victim(
         name="supervisor",
         says="the supervisors of agents and gates",
         pids=_supervisors,
-        supervised=True,
+        repeats=frozenset({"agent"}),
     ),
     Victim(
         name="agent",
         says="the agents and gates themselves",
         pids=_supervised,
-        supervised=True,
+        repeats=frozenset({"agent", "gate"}),
     ),
 )

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,6 +100,11 @@ class World:
         self.main.send_signal(number)
         return self.main.wait(timeout=15)
 
+    def wait_until_empty(self) -> None:
+        """Nothing that the product started is left on the machine."""
+        state = str(self.state)
+        host.wait_for(lambda: not any(host.carrying(state)), "no process is left", seconds=10)
+
     def destroy(self) -> None:
         """Whatever state the test left it in."""
         started = [pid for worker in self._workers for pid in host.family_of(worker.pid)]
@@ -141,6 +145,3 @@ class World:
 
     def rearm(self) -> None:
         (self.pauses / "go").unlink(missing_ok=True)
-
-    def age(self, since: float) -> float:
-        return time.monotonic() - since

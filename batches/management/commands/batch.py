@@ -1,58 +1,51 @@
 import argparse
-import json
 from typing import Any
-
-from rich.console import Console
 
 from batches import lifecycle
 from batches.errors import WorkspaceBusy
 from batches.follow import follow, last_seq
-from batches.foreground import Printer, run_here
-from batches.management.commands.runbatch import exit_code
+from batches.foreground import Interrupts
 from batches.models import Batch
 from batches.models.batch import BatchStatus, StopMode
 from batches.owner import new_owner
 from batches.resuming import resume
-from batches.terminal.printers import make_printer
-from batches.terminal.report import report_lines, report_object
-from tasks.console import EXIT_BUSY, ConsoleCommand, table
+from batches.terminal.command import BatchCommand
+from batches.terminal.report import exit_code, report_object
+from tasks.console import EXIT_BUSY, Verbs, at_least
 from tasks.errors import ValidationFailed
 from tasks.lookup import by_prefix, workspace_named
 from tasks.models import Task
+from tasks.tables import table
+from tasks.text import clip
 
-VERBS = "list|show|stop|cancel|resume|retry|follow"
+MOST_SHOWN = 1000
+NAME, WHY = 3, 5
 
 
-class Command(ConsoleCommand):
+class Command(BatchCommand):
     help = "See and steer batches."
     exit_codes = {WorkspaceBusy: EXIT_BUSY}
+    epilog = "exit codes of resume, retry and follow: those of runbatch"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar=VERBS)
-        listing = verbs.add_parser("list", help="newest first")
-        listing.add_argument("--workspace", "-w")
-        listing.add_argument("--status", help=", ".join(BatchStatus.values))
-        listing.add_argument("--limit", type=int, default=20)
-        one = {
-            "show": "its tasks and how each ended",
-            "stop": "finish what runs, start nothing more",
-            "cancel": "end what runs; work so far is kept",
-            "resume": "run what did not complete, with the recorded settings",
-            "retry": "run some of its tasks again",
-            "follow": "show its events as they happen",
-        }
-        parsers = {name: verbs.add_parser(name, help=text) for name, text in one.items()}
-        for sub in parsers.values():
-            sub.add_argument("batch", help="id or unique prefix")
-            sub.add_argument("--json", action="store_true")
-        parsers["resume"].add_argument("--force", action="store_true", help="run all its tasks")
-        parsers["retry"].add_argument("tasks", nargs="+", metavar="task")
-        for name in ("resume", "retry"):
-            parsers[name].add_argument(
-                "--detach", action="store_true", help="leave it to the worker"
+        verbs = Verbs(parser)
+        _add_list(verbs)
+        _add_one(verbs, "show", "Show its tasks and how each ended")
+        for name, sentence in {
+            "stop": "Finish what runs, start nothing more",
+            "cancel": "End what runs; work so far is kept",
+        }.items():
+            ending = _add_one(verbs, name, sentence)
+            ending.add_argument("--reason", default="", help="kept with the batch")
+        resuming = _add_one(verbs, "resume", "Run what did not complete, with the same options")
+        resuming.add_argument("--force", action="store_true", help="run all its tasks")
+        retrying = _add_one(verbs, "retry", "Run some of its tasks again")
+        retrying.add_argument("tasks", nargs="+", metavar="TASK", help="ids or their beginnings")
+        for again in (resuming, retrying):
+            again.add_argument(
+                "--detach", action="store_true", help="leave it to a worker, print the batch's id"
             )
-        for name in ("stop", "cancel"):
-            parsers[name].add_argument("--reason", default="")
+        _add_one(verbs, "follow", "Show what happens in it, from its beginning to its end")
 
     def run(self, *, verb: str, **options: Any) -> int | None:
         if verb == "list":
@@ -69,67 +62,84 @@ class Command(ConsoleCommand):
         if status:
             rows = rows.filter(status=_status(status))
         lines = [["ID", "STATUS", "DONE", "WORKSPACE", "CREATED", "WHY"]]
-        for batch in rows[: max(0, limit)]:
+        for batch in rows[:limit]:
             done = f"{batch.completed}/{batch.total}"
             created = f"{batch.created_at:%Y-%m-%d %H:%M}"
-            name = batch.workspace.name
-            lines.append([batch.short_id, batch.status, done, name, created, batch.message])
-        for line in table(lines, right=(2,)):
+            name, why = batch.workspace.name, clip(batch.message, 200)
+            lines.append([batch.short_id, batch.status, done, name, created, why])
+        for line in table(lines, right=(2,), yielding=(WHY, NAME), width=self.width()):
             self.say(line)
 
     def _show(self, batch: Batch, *, json: bool, **_: Any) -> None:
-        self._report(batch, as_json=json)
+        self.report(batch, as_json=json)
 
-    def _stop(self, batch: Batch, *, reason: str, **_: Any) -> None:
+    def _stop(self, batch: Batch, *, reason: str, json: bool, **_: Any) -> None:
         batch = lifecycle.cancel_batch(batch_id=batch.id, mode=StopMode.STOP, reason=reason)
-        self.say(f"batch {batch.short_id} is {batch.status}: what runs is finished, no more starts")
+        what = f"is {batch.status}: what runs is finished, no more starts"
+        self._told(batch, f"batch {batch.short_id} {what}", as_json=json)
 
-    def _cancel(self, batch: Batch, *, reason: str, **_: Any) -> None:
+    def _cancel(self, batch: Batch, *, reason: str, json: bool, **_: Any) -> None:
         batch = lifecycle.cancel_batch(batch_id=batch.id, mode=StopMode.CANCEL, reason=reason)
-        self.say(f"batch {batch.short_id} is {batch.status}: work done so far is kept")
+        what = f"is {batch.status}: work done so far is kept"
+        self._told(batch, f"batch {batch.short_id} {what}", as_json=json)
 
-    def _resume(self, batch: Batch, *, force: bool, **options: Any) -> int:
-        return self._again(batch, force=force, **options)
+    def _resume(self, batch: Batch, *, force: bool, json: bool, detach: bool, **_: Any) -> int:
+        return self._again(batch, as_json=json, detach=detach, force=force)
 
-    def _retry(self, batch: Batch, *, tasks: list[str], **options: Any) -> int:
+    def _retry(self, batch: Batch, *, tasks: list[str], json: bool, detach: bool, **_: Any) -> int:
         rows = Task.objects.filter(workspace=batch.workspace)
         ids = [by_prefix(rows, text, noun="task").id for text in tasks]
-        return self._again(batch, only=ids, **options)
+        return self._again(batch, as_json=json, detach=detach, only=ids)
 
-    def _again(self, batch: Batch, *, json: bool, detach: bool, **how: Any) -> int:
-        cursor = last_seq(batch.id)
-        how = {name: how[name] for name in ("force", "only") if name in how}
-        owner = "" if detach else new_owner()
-        batch = resume(batch=batch, by="command line", send=detach, reserve_for=owner, **how)
+    def _again(self, batch: Batch, *, as_json: bool, detach: bool, **which: Any) -> int:
         if detach:
-            self.say(str(batch.id))
+            batch = resume(batch=batch, by="command line", **which)
+            self._told(batch, str(batch.id), as_json=as_json)
             return 0
-        printer = self._printer(batch, as_json=json)
-        interrupted = run_here(batch, printer, after=cursor, owner=owner)
-        self._report(batch, as_json=json)
-        return exit_code(batch, interrupted=interrupted)
+        after, owner = last_seq(batch.id), new_owner()
+        with Interrupts() as interrupts:
+            batch = resume(batch=batch, by="command line", send=False, reserve_for=owner, **which)
+            return self.conduct(
+                batch, interrupts=interrupts, after=after, owner=owner, as_json=as_json
+            )
 
     def _follow(self, batch: Batch, *, json: bool, **_: Any) -> int:
-        with self._printer(batch, as_json=json) as printer:
+        with self.printer(batch, as_json=json) as printer:
             for event in follow(batch):
                 printer.show(event)
         batch.refresh_from_db()
-        self._report(batch, as_json=json)
-        return exit_code(batch, interrupted=False)
+        self.report(batch, as_json=json)
+        return exit_code(batch)
 
-    def _printer(self, batch: Batch, *, as_json: bool) -> Printer:
-        terminal = Console() if self.stdout.isatty() else None
-        return make_printer(batch, self.stdout.write, as_json=as_json, terminal=terminal)
-
-    def _report(self, batch: Batch, *, as_json: bool) -> None:
+    def _told(self, batch: Batch, text: str, *, as_json: bool) -> None:
         if as_json:
-            self.say(json.dumps({"result": report_object(batch)}, ensure_ascii=False))
-            return
-        for line in report_lines(batch):
-            self.say(line)
+            self.emit({"result": report_object(batch)})
+        else:
+            self.say(text)
+
+
+def _add_list(verbs: Verbs) -> None:
+    listing = verbs.add("list", "List batches, newest first")
+    listing.add_argument("--workspace", "-w", metavar="NAME", help="of this workspace only")
+    listing.add_argument("--status", help=", ".join(BatchStatus.values))
+    listing.add_argument(
+        "--limit",
+        type=at_least(1, MOST_SHOWN),
+        default=20,
+        metavar="N",
+        help="how many, default: 20",
+    )
+
+
+def _add_one(verbs: Verbs, name: str, sentence: str) -> argparse.ArgumentParser:
+    parser = verbs.add(name, sentence)
+    parser.add_argument("batch", metavar="BATCH", help="its id or the beginning of it")
+    parser.add_argument("--json", action="store_true", help="as JSON, one object a line")
+    return parser
 
 
 def _status(text: str) -> str:
     if text.upper() not in BatchStatus.values:
-        raise ValidationFailed(f"{text!r} is no status; there are: {', '.join(BatchStatus.values)}")
+        known = ", ".join(BatchStatus.values)
+        raise ValidationFailed(f"--status: {clip(text, 60)!r} is none; there are: {known}")
     return text.upper()

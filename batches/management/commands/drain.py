@@ -1,4 +1,5 @@
 import argparse
+import math
 import os
 import signal
 import time
@@ -13,23 +14,47 @@ POLL_SECONDS = 0.2
 
 class Command(ConsoleCommand):
     help = "Let this machine's workers finish what they run, claim nothing more, and end."
+    epilog = "exit codes:\n  0 no worker runs any more   1 some still do after --timeout"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--timeout", type=float, default=0, help="seconds, 0 is no limit")
+        parser.add_argument(
+            "--timeout",
+            type=_seconds,
+            default=0.0,
+            metavar="SECONDS",
+            help="how long to wait for them; 0, the default, is no limit",
+        )
 
     def run(self, *, timeout: float, **_: Any) -> int:
-        workers = worker_files.living()
+        workers = [pid for pid in worker_files.living() if _tell(pid)]
         if not workers:
             self.say("no worker runs on this machine")
             return 0
-        for pid in workers:
-            os.kill(pid, signal.SIGUSR1)
         self.say(f"{plural(len(workers), 'worker')} told to finish; waiting")
-        deadline = time.monotonic() + timeout if timeout else None
+        deadline = time.monotonic() + timeout if timeout else math.inf
         while worker_files.living():
-            if deadline is not None and time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 self.say("batches still run; the workers end when these do")
                 return EXIT_FAILED
             time.sleep(POLL_SECONDS)
         self.say("drained")
         return 0
+
+
+def _tell(pid: int) -> bool:
+    """False for one that has just ended by itself."""
+    try:
+        os.kill(pid, signal.SIGUSR1)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be seconds from 0, not {text[:40]!r}")
+    return value

@@ -1,25 +1,54 @@
 import argparse
+import re
+import shlex
 from typing import Any
 
+from batches.engines import ENGINES
 from batches.engines.command import CommandEngine as Adapter
 from batches.models import CommandEngine
-from tasks.console import ConsoleCommand, table
+from tasks.console import ConsoleCommand, Verbs
 from tasks.errors import Conflict, NotFound, ValidationFailed
+from tasks.tables import table
+from tasks.text import clip
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+NAME, STATE, COMMAND = 0, 2, 3
 
 
 class Command(ConsoleCommand):
     help = "Set up agents by name; batches choose them by that name."
+    epilog = (
+        "example:\n"
+        "  manage.py engine add fixer --prompt-via stdin --pass-env MODEL_API_KEY -- fixer --yes"
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="add|list|remove")
-        add = verbs.add_parser("add", help="engine add NAME [options] -- PROGRAM [WORD ...]")
-        add.add_argument("name")
-        add.add_argument("--prompt-via", choices=CommandEngine.PromptVia.values, default="file")
-        add.add_argument("--pass-env", action="append", default=[], metavar="NAME")
-        add.add_argument("argv", nargs="+", help="after --, placeholders as in docs/engines.md")
-        verbs.add_parser("list", help="show what is set up")
-        remove = verbs.add_parser("remove", help="forget one; finished batches keep their record")
-        remove.add_argument("name")
+        verbs = Verbs(parser)
+        add = verbs.add("add", "Give a command line a name")
+        add.usage = f"{add.prog} NAME [--prompt-via WAY] [--pass-env NAME] -- PROGRAM [WORD ...]"
+        add.add_argument("name", metavar="NAME", help="letters, digits, dash, underscore")
+        add.add_argument(
+            "--prompt-via",
+            choices=CommandEngine.PromptVia.values,
+            default="file",
+            help="how it gets its prompt, default: file",
+        )
+        add.add_argument(
+            "--pass-env",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a variable that it may see; may be given again",
+        )
+        add.add_argument(
+            "argv",
+            nargs="+",
+            metavar="WORD",
+            help="after --: program and arguments, with placeholders as in docs/engines.md",
+        )
+        verbs.add("list", "Show what is set up, and whether it can run")
+        remove = verbs.add("remove", "Forget one; batches that used it keep their record")
+        remove.add_argument("name", metavar="NAME", help="as in engine list")
 
     def run(self, *, verb: str, **options: Any) -> None:
         getattr(self, f"_{verb}")(**options)
@@ -27,29 +56,37 @@ class Command(ConsoleCommand):
     def _add(
         self, *, name: str, argv: list[str], prompt_via: str, pass_env: list[str], **_: Any
     ) -> None:
-        if name == "command" or not name.replace("-", "").replace("_", "").isalnum():
-            raise ValidationFailed(f"{name!r} cannot name an engine: letters, digits, dash")
+        if name in ENGINES or not _NAME.fullmatch(name):
+            raise ValidationFailed(
+                f"{clip(name, 60)!r} cannot name an engine: letters, digits, dash and underscore, "
+                f"up to 100, and not {', '.join(ENGINES)}"
+            )
         if CommandEngine.objects.filter(name=name).exists():
-            raise Conflict(f"an engine named {name} exists already")
+            raise Conflict(f"an engine named {name} exists already; manage.py engine remove {name}")
         options = {"argv": argv, "prompt_via": prompt_via, "pass_env": pass_env}
         problem = Adapter().check(options)
         if problem:
             raise ValidationFailed(problem.sentence)
         CommandEngine.objects.create(name=name, **options)
-        self.say(f"{name}  {' '.join(argv)}")
+        self.say(f"{name}  {shlex.join(argv)}")
 
     def _list(self, **_: Any) -> None:
         lines = [["NAME", "PROMPT", "STATE", "COMMAND"]]
         for row in CommandEngine.objects.all():
-            options = {"argv": row.argv, "prompt_via": row.prompt_via, "pass_env": row.pass_env}
-            problem = Adapter().check(options)
-            state = problem.sentence if problem else "ok" if row.enabled else "switched off"
-            lines.append([row.name, row.prompt_via, state, " ".join(row.argv)])
-        for line in table(lines):
+            lines.append([row.name, row.prompt_via, _state(row), shlex.join(row.argv)])
+        for line in table(lines, yielding=(COMMAND, STATE, NAME), width=self.width()):
             self.say(line)
 
     def _remove(self, *, name: str, **_: Any) -> None:
         deleted, _rows = CommandEngine.objects.filter(name=name).delete()
         if not deleted:
-            raise NotFound(f"there is no engine {name!r}")
+            raise NotFound(f"there is no engine {clip(name, 60)!r}")
         self.say(f"{name} is removed")
+
+
+def _state(row: CommandEngine) -> str:
+    options = {"argv": row.argv, "prompt_via": row.prompt_via, "pass_env": row.pass_env}
+    problem = Adapter().check(options)
+    if problem:
+        return problem.sentence
+    return "ok" if row.enabled else "switched off"

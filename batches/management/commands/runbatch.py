@@ -1,232 +1,187 @@
 import argparse
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from rich.console import Console
+from django.db import transaction
 
 from batches import lifecycle
-from batches.admission import Admission, admit, engine_options
-from batches.engines.template import CommandError as BadCommand
-from batches.engines.template import parse_command
-from batches.errors import InvalidOptions, WorkspaceBusy
+from batches.admission import Admission, admit
+from batches.errors import NothingToRun, WorkspaceBusy
 from batches.follow import last_seq
-from batches.foreground import Printer, run_here
-from batches.gates import catalog
-from batches.models import Batch, CommandEngine
-from batches.models.batch import BatchStatus, Isolation, Land, OnFailure, Strategy
-from batches.options import BatchOptions
+from batches.foreground import Interrupts
+from batches.models import Batch
 from batches.owner import new_owner
 from batches.recovery import free_dead_leases, unowned
+from batches.terminal.arguments import add_batch_options, batch_options
+from batches.terminal.command import BatchCommand
 from batches.terminal.dry_run import dry_run_lines
-from batches.terminal.printers import make_printer
-from batches.terminal.report import report_lines, report_object
-from tasks.console import (
-    EXIT_BUSY,
-    EXIT_CANCELLED,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    ConsoleCommand,
-)
+from batches.terminal.report import report_object
+from tasks.console import EXIT_BUSY, EXIT_INTERRUPTED
 from tasks.errors import ValidationFailed
 from tasks.importing import read_file
 from tasks.lookup import by_prefix, workspace_named
 from tasks.models import Task, Workspace
-from tasks.models.task import TaskStatus
+from tasks.models.task import FINISHED, TaskStatus
+from tasks.planning.importing import TaskDraft
 from tasks.registry import import_drafts
 
-EXITS = """exit codes:
-  0 completed   1 not all completed   2 usage   3 workspace busy   4 cancelled   130 interrupted"""
+Drafts = list[TaskDraft] | None
 
 
-class Command(ConsoleCommand):
-    help = f"Run tasks of a workspace as one batch, here and now.\n\n{EXITS}"
+class Command(BatchCommand):
+    help = "Run tasks of a workspace as one batch, here and now."
+    epilog = (
+        "exit codes:\n"
+        "  0 all completed   1 not all completed   2 nothing started: wrong call or settings\n"
+        "  3 nothing started: another batch is at work here   4 cancelled   130 interrupted\n\n"
+        "examples:\n"
+        "  manage.py runbatch -w shop --all-ready --engine fixer\n"
+        "  manage.py runbatch -w shop --tasks-file tasks.yaml --dry-run \\\n"
+        '      --command "my-agent --file {prompt_file}"\n\n'
+        "docs/runbatch.md has more."
+    )
     exit_codes = {WorkspaceBusy: EXIT_BUSY}
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        what = parser.add_argument_group("what")
-        what.add_argument("tasks", nargs="*", metavar="task", help="ids or unique prefixes")
-        what.add_argument("--workspace", "-w", required=True, help="name, path or id")
+        parser.add_argument(
+            "--workspace", "-w", required=True, help="name, path or id; manage.py workspace list"
+        )
+        what = parser.add_argument_group("what to run, one of")
+        what.add_argument(
+            "tasks", nargs="*", metavar="TASK", help="ids or their beginnings; manage.py task list"
+        )
         what.add_argument("--all-ready", action="store_true", help="every READY task")
-        what.add_argument("--tasks-file", type=Path, help="import this file and run its tasks")
-        add_batch_options(parser.add_argument_group("how"))
+        what.add_argument(
+            "--tasks-file",
+            type=Path,
+            metavar="FILE",
+            help="the tasks of this YAML, JSON or Markdown file, imported first",
+        )
+        add_batch_options(parser)
         out = parser.add_argument_group("output")
-        out.add_argument("--dry-run", action="store_true", help="show the plan, write nothing")
+        out.add_argument(
+            "--dry-run", action="store_true", help="check everything, show the plan, write nothing"
+        )
         out.add_argument("--json", action="store_true", help="events and result as JSON lines")
-        out.add_argument("--detach", action="store_true", help="leave it to the worker")
+        out.add_argument(
+            "--detach", action="store_true", help="leave it to a worker, print the batch's id"
+        )
 
     def run(self, **options: Any) -> int:
-        workspace = workspace_named(options.pop("workspace"))
-        chosen = batch_options(**options)
         _check_choice(**options)
+        workspace = workspace_named(options.pop("workspace"))
+        admission = admit(workspace=workspace, options=batch_options(**options))
         if options["dry_run"]:
-            return self._show_plan(workspace, chosen, **options)
-        if not options["detach"]:
-            interrupted = self._finish_abandoned(workspace, as_json=options["json"])
-            if interrupted:
-                return EXIT_INTERRUPTED
-        owner = "" if options["detach"] else new_owner()
-        batch = self._create(workspace, chosen, owner, **options)
+            return self._show_plan(workspace, admission, **options)
         if options["detach"]:
-            self.say(json.dumps(report_object(batch)) if options["json"] else str(batch.id))
-            return 0
-        return self._conduct(batch, owner, as_json=options["json"])
+            batch = _create(workspace, admission, _drafts(workspace, **options), **options)
+            return self._name(batch, as_json=options["json"])
+        with Interrupts() as interrupts:
+            return self._run_here(workspace, admission, interrupts, **options)
 
     # -- steps -----------------------------------------------------------------------------------
 
-    def _show_plan(self, workspace: Workspace, chosen: BatchOptions, **options: Any) -> int:
-        drafts = None
-        if options["tasks_file"]:
-            drafts = read_file(workspace=workspace, path=options["tasks_file"])
-        admission = _admission(workspace, chosen, **options)
-        for line in dry_run_lines(admission, drafts, as_json=options["json"]):
+    def _show_plan(self, workspace: Workspace, admission: Admission, **options: Any) -> int:
+        """The batch is prepared like a real one, and taken back."""
+        drafts = _drafts(workspace, **options)
+        with transaction.atomic():
+            chosen = _choose(workspace, admission, drafts, **options)
+            lines = list(dry_run_lines(chosen, chosen.check(), as_json=options["json"]))
+            transaction.set_rollback(True)
+        for line in lines:
             self.say(line)
         return 0
 
-    def _finish_abandoned(self, workspace: Workspace, *, as_json: bool) -> bool:
+    def _name(self, batch: Batch, *, as_json: bool) -> int:
+        if as_json:
+            self.emit({"result": report_object(batch)})
+        else:
+            self.say(str(batch.id))
+        return 0
+
+    def _run_here(
+        self,
+        workspace: Workspace,
+        admission: Admission,
+        interrupts: Interrupts,
+        **options: Any,
+    ) -> int:
+        as_json = options["json"]
+        drafts = _drafts(workspace, **options)
+        if self._finish_abandoned(workspace, interrupts, as_json=as_json):
+            # It may have taken hours: repository and engine are looked at anew.
+            admission = admit(workspace=workspace, options=admission.options)
+        if interrupts.asked():
+            return EXIT_INTERRUPTED
+        owner = new_owner()
+        batch = _create(workspace, admission, drafts, owner=owner, **options)
+        return self.conduct(batch, interrupts=interrupts, after=0, owner=owner, as_json=as_json)
+
+    def _finish_abandoned(
+        self, workspace: Workspace, interrupts: Interrupts, *, as_json: bool
+    ) -> bool:
         """A batch whose process was killed is finished first; what still lives is adopted."""
         free_dead_leases(workspace.id)
-        for batch in unowned(workspace.id):
+        abandoned = unowned(workspace.id)
+        for batch in abandoned:
             if not as_json:
                 self.say(f"finishing batch {batch.short_id}, which an earlier process left")
-            if run_here(batch, self._printer(batch, as_json=as_json), after=last_seq(batch.id)):
-                return True
-            self._report(batch, as_json=as_json)
-        return False
-
-    def _create(
-        self, workspace: Workspace, chosen: BatchOptions, owner: str, **options: Any
-    ) -> Batch:
-        lifecycle.refuse_when_busy(workspace.id)
-        task_ids = None
-        if options["tasks_file"]:
-            admit(workspace=workspace, options=chosen)
-            drafts = read_file(workspace=workspace, path=options["tasks_file"])
-            tasks = import_drafts(
-                workspace=workspace, drafts=drafts, status=TaskStatus.READY, update=True
-            )
-            runnable = [task for task in tasks if task.status != TaskStatus.DONE]
-            task_ids = [task.id for task in runnable]
-        admission = _admission(workspace, chosen, **options)
-        if task_ids is not None:
-            admission = admit(workspace=workspace, options=chosen, task_ids=task_ids)
-        return lifecycle.create_batch(
-            admission=admission,
-            origin="runbatch",
-            send=options["detach"],
-            reserve_for=owner,
-        )
-
-    def _conduct(self, batch: Batch, owner: str, *, as_json: bool) -> int:
-        printer = self._printer(batch, as_json=as_json)
-        interrupted = run_here(batch, printer, after=0, owner=owner)
-        self._report(batch, as_json=as_json)
-        return exit_code(batch, interrupted=interrupted)
-
-    def _printer(self, batch: Batch, *, as_json: bool) -> Printer:
-        return make_printer(batch, self.stdout.write, as_json=as_json, terminal=self._terminal())
-
-    def _terminal(self) -> Console | None:
-        return Console() if self.stdout.isatty() else None
-
-    def _report(self, batch: Batch, *, as_json: bool) -> None:
-        if as_json:
-            self.say(json.dumps({"result": report_object(batch)}, ensure_ascii=False))
-            return
-        self.say()
-        for line in report_lines(batch):
-            self.say(line)
-
-
-def add_batch_options(group: Any) -> None:
-    defaults = BatchOptions(engine="")
-    group.add_argument("--engine", default="", help="name of an engine (manage.py engine list)")
-    group.add_argument("--command", default="", help="a command line, run without a shell")
-    group.add_argument(
-        "--prompt-via", choices=CommandEngine.PromptVia.values, help="how --command gets its prompt"
-    )
-    group.add_argument("--pass-env", action="append", default=[], metavar="NAME")
-    group.add_argument("--strategy", choices=Strategy.values, default=defaults.strategy)
-    group.add_argument("--max-parallel", type=int, default=defaults.max_parallel)
-    group.add_argument("--on-failure", choices=OnFailure.values, default=defaults.on_failure)
-    group.add_argument("--max-retries", type=int, default=defaults.max_retries)
-    group.add_argument("--isolation", choices=Isolation.values, default=defaults.isolation)
-    group.add_argument("--gates", default="auto", help="auto, none, or names with commas")
-    group.add_argument(
-        "--timeout", type=int, default=defaults.timeout_s, help="seconds per agent, 0 is none"
-    )
-    group.add_argument(
-        "--stall-timeout", type=int, default=defaults.stall_timeout_s, help="seconds of silence"
-    )
-    group.add_argument("--land", choices=Land.values, default=defaults.land)
-
-
-def batch_options(**options: Any) -> BatchOptions:
-    """Raises InvalidOptions with one sentence."""
-    name, engine = _engine(**options)
-    try:
-        gates = catalog.parse_policy(options["gates"])
-    except catalog.GateError as error:
-        raise InvalidOptions(f"--gates: {error}") from error
-    return BatchOptions(
-        strategy=options["strategy"],
-        max_parallel=options["max_parallel"],
-        on_failure=options["on_failure"],
-        max_retries=options["max_retries"],
-        engine=name,
-        engine_options=engine,
-        isolation=options["isolation"],
-        gates=gates,
-        timeout_s=options["timeout"],
-        stall_timeout_s=options["stall_timeout"],
-        land=options["land"],
-    )
-
-
-def exit_code(batch: Batch, *, interrupted: bool) -> int:
-    if interrupted:
-        return EXIT_INTERRUPTED
-    codes = {BatchStatus.COMPLETED: 0, BatchStatus.CANCELLED: EXIT_CANCELLED}
-    return codes.get(BatchStatus(batch.status), EXIT_FAILED)
-
-
-def _engine(*, engine: str, command: str, prompt_via: str | None, pass_env: list[str], **_: Any):  # type: ignore[no-untyped-def]
-    if command:
-        if engine not in ("", "command"):
-            raise InvalidOptions("--engine and --command exclude each other")
-        try:
-            argv = parse_command(command)
-        except BadCommand as error:
-            raise InvalidOptions(f"--command: {error}") from error
-        return "command", {"argv": argv, "prompt_via": prompt_via or "file", "pass_env": pass_env}
-    name = engine or _only_engine()
-    if name == "command":
-        raise InvalidOptions('--engine command needs --command "..."')
-    return name, engine_options(name)
-
-
-def _only_engine() -> str:
-    names = list(CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)[:2])
-    if len(names) == 1:
-        return names[0]
-    raise InvalidOptions(
-        'say which agent: --engine NAME (manage.py engine list) or --command "..."'
-    )
+            after = last_seq(batch.id)
+            self.conduct(batch, interrupts=interrupts, after=after, as_json=as_json)
+            if not as_json:
+                self.say()
+        return bool(abandoned)
 
 
 def _check_choice(*, tasks: list[str], all_ready: bool, tasks_file: Path | None, **_: Any) -> None:
-    given = [bool(tasks), all_ready, tasks_file is not None]
-    if sum(given) != 1:
+    if [bool(tasks), all_ready, tasks_file is not None].count(True) != 1:
         raise ValidationFailed(
             "say what to run: task ids, --all-ready or --tasks-file (one of them)"
         )
 
 
-def _admission(
-    workspace: Workspace, chosen: BatchOptions, *, tasks: list[str], **_: Any
+def _drafts(workspace: Workspace, *, tasks_file: Path | None, **_: Any) -> Drafts:
+    return read_file(workspace=workspace, path=tasks_file) if tasks_file else None
+
+
+def _create(
+    workspace: Workspace,
+    admission: Admission,
+    drafts: Drafts,
+    *,
+    owner: str = "",
+    detach: bool,
+    **options: Any,
+) -> Batch:
+    """Import and batch are one transaction: a batch that is refused leaves no task behind."""
+    lifecycle.refuse_when_busy(workspace.id)
+    with transaction.atomic():
+        return lifecycle.create_batch(
+            admission=_choose(workspace, admission, drafts, **options),
+            origin="runbatch",
+            send=detach,
+            reserve_for=owner,
+        )
+
+
+def _choose(
+    workspace: Workspace, admission: Admission, drafts: Drafts, *, tasks: list[str], **_: Any
 ) -> Admission:
-    ids = None
+    """Which tasks; for a file, after they are written."""
+    if drafts is not None:
+        return replace(admission, task_ids=_imported(workspace, drafts))
     if tasks:
         rows = Task.objects.filter(workspace=workspace)
         ids = [by_prefix(rows, text, noun="task").id for text in tasks]
-    return admit(workspace=workspace, options=chosen, task_ids=ids)
+        return replace(admission, task_ids=ids)
+    return admission
+
+
+def _imported(workspace: Workspace, drafts: list[TaskDraft]) -> list[UUID]:
+    tasks = import_drafts(workspace=workspace, drafts=drafts, status=TaskStatus.READY, update=True)
+    open_tasks = [task.id for task in tasks if task.status not in FINISHED]
+    if not open_tasks:
+        raise NothingToRun("the file has no task that is not done already")
+    return open_tasks

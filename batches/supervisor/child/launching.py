@@ -25,9 +25,12 @@ class Agent:
         self.stdout, out = os.pipe()
         self.stderr, err = os.pipe()
         self.failure, failed = os.pipe()
+        # A stop that comes before the fork has put our handlers off must wait, not be swallowed.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         self.pid = os.fork()
         if self.pid == 0:
             _become_agent(spec, gate=self._gate, waits=waits, out=out, err=err, failed=failed)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # also what the client's thread had blocked
         for fd in (waits, out, err, failed):
             os.close(fd)
         for fd in (self.stdout, self.stderr, self.failure):

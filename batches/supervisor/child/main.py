@@ -35,7 +35,7 @@ def main(run_dir: str) -> "NoReturn":
 
 
 def supervise(run_dir: str) -> None:
-    wake = _listen()
+    wake = listen()
     spec = read_note(f"{run_dir}/{SPEC}")
     started_at = time.time()
     try:
@@ -70,7 +70,7 @@ def _run(watch: Watch, agent: Agent) -> None:
         watch.drain_briefly()
 
 
-def _listen() -> int:
+def listen() -> int:
     """Signals become bytes in a pipe. Before process.json invites anyone to send one."""
     wake, woken = os.pipe()
     for fd in (wake, woken):

@@ -1,47 +1,48 @@
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
+from django.db.models import QuerySet
+
 from batches.deletion import delete_task
-from tasks.console import ConsoleCommand, table
+from tasks.console import ConsoleCommand, Verbs
 from tasks.errors import ValidationFailed
-from tasks.importing import import_file
+from tasks.importing import MAX_BYTES, import_file
 from tasks.lifecycle import move_task
 from tasks.lookup import by_prefix, workspace_named
 from tasks.models import Task, Workspace
 from tasks.models.task import TaskStatus
 from tasks.planning.importing import TaskDraft
 from tasks.registry import create_task
+from tasks.tables import table
+from tasks.text import clip, printable
 
 STATUSES = ", ".join(TaskStatus.values)
+ONE = "its id or the beginning of it; manage.py task list"
+AFTER, TITLE = 3, 4
 
 
 class Command(ConsoleCommand):
     help = "Add, import, show and change the tasks of a workspace."
+    epilog = "example:\n  manage.py task import tasks.yaml -w shop --ready"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        verbs = parser.add_subparsers(
-            dest="verb", required=True, metavar="add|list|show|import|set-status|delete"
-        )
-        _arguments_of_add(verbs.add_parser("add", help="add one task"))
-        listing = verbs.add_parser("list", help="list tasks")
-        listing.add_argument("--workspace", "-w", required=True)
+        verbs = Verbs(parser)
+        _arguments_of_add(verbs.add("add", "Add one task"))
+        listing = verbs.add("list", "List tasks, in the order in which they would run")
+        _add_workspace(listing)
         listing.add_argument("--status", help=STATUSES)
-        show = verbs.add_parser("show", help="show one task")
-        show.add_argument("task", help="id or unique prefix")
-        importing = verbs.add_parser("import", help="import a YAML, JSON or Markdown file")
-        importing.add_argument("file", help="docs/tasks-files.md shows the formats")
-        importing.add_argument("--workspace", "-w", required=True)
-        importing.add_argument("--ready", action="store_true", help="READY instead of BACKLOG")
-        importing.add_argument(
-            "--update", action="store_true", help="take over unfinished tasks of the same name"
-        )
-        moving = verbs.add_parser("set-status", help="move tasks")
-        moving.add_argument("status", help=STATUSES)
-        moving.add_argument("tasks", nargs="+", metavar="task", help="id or unique prefix")
-        deleting = verbs.add_parser("delete", help="delete tasks")
-        deleting.add_argument("tasks", nargs="+", metavar="task", help="id or unique prefix")
+        show = verbs.add("show", "Show one task")
+        show.add_argument("task", metavar="TASK", help=ONE)
+        _arguments_of_import(verbs.add("import", "Import a file, whole or not at all"))
+        moving = verbs.add("set-status", "Move tasks to another status, all or none")
+        moving.add_argument("status", metavar="STATUS", help=STATUSES)
+        moving.add_argument("tasks", nargs="+", metavar="TASK", help=ONE)
+        deleting = verbs.add("delete", "Delete tasks, all or none; what was done stays")
+        deleting.add_argument("tasks", nargs="+", metavar="TASK", help=ONE)
 
     def run(self, *, verb: str, **options: Any) -> None:
         getattr(self, f"_{verb.replace('-', '_')}")(**options)
@@ -62,7 +63,7 @@ class Command(ConsoleCommand):
         for task in rows.prefetch_related("depends_on"):
             after = ",".join(other.id.hex[:8] for other in task.depends_on.all())
             lines.append([task.id.hex[:8], task.status, str(task.priority), after, task.title])
-        for line in table(lines, right=(2,)):
+        for line in table(lines, right=(2,), yielding=(TITLE, AFTER), width=self.width()):
             self.say(line)
 
     def _show(self, *, task: str, **_: Any) -> None:
@@ -96,27 +97,66 @@ class Command(ConsoleCommand):
 
     def _set_status(self, *, status: str, tasks: list[str], **_: Any) -> None:
         to = _status(status)
-        for task in [by_prefix(Task.objects.all(), text, noun="task") for text in tasks]:
-            move_task(task=task, to=to, why="set by hand")
+        rows = _named(tasks)
+        with transaction.atomic():
+            for task in rows:
+                move_task(task=task, to=to, why="set by hand")
+        for task in rows:
             self.say(f"{task.id.hex[:8]}  {task.status}  {task.title}")
 
     def _delete(self, *, tasks: list[str], **_: Any) -> None:
-        for task in [by_prefix(Task.objects.all(), text, noun="task") for text in tasks]:
-            short = task.id.hex[:8]
-            delete_task(task=task)
-            self.say(f"{short}  deleted  {task.title}")
+        rows = _named(tasks)
+        names = [f"{task.id.hex[:8]}  deleted  {task.title}" for task in rows]
+        with transaction.atomic():
+            for task in rows:
+                delete_task(task=task)
+        for name in names:
+            self.say(name)
+
+
+def _named(tasks: list[str]) -> list[Task]:
+    """Each once, though it be named twice."""
+    found = [by_prefix(Task.objects.all(), text, noun="task") for text in tasks]
+    return list({task.id: task for task in found}.values())
+
+
+def _add_workspace(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace", "-w", required=True, metavar="NAME", help="name, path or id of a workspace"
+    )
+
+
+def _arguments_of_import(importing: argparse.ArgumentParser) -> None:
+    importing.add_argument(
+        "file", metavar="FILE", help="YAML, JSON or Markdown; docs/tasks-files.md shows the formats"
+    )
+    _add_workspace(importing)
+    importing.add_argument("--ready", action="store_true", help="READY instead of BACKLOG")
+    importing.add_argument(
+        "--update", action="store_true", help="take over unfinished tasks of the same key or title"
+    )
 
 
 def _arguments_of_add(add: argparse.ArgumentParser) -> None:
-    add.add_argument("title")
-    add.add_argument("--workspace", "-w", required=True)
-    add.add_argument("--description", default="", help="- reads it from standard input")
-    add.add_argument("--key", default="")
-    add.add_argument("--depends-on", action="append", default=[], metavar="TASK")
-    add.add_argument("--priority", type=int, default=0, help="0 is the highest")
-    add.add_argument("--estimate", type=float, metavar="HOURS")
-    add.add_argument("--complexity", type=int, metavar="1-5")
-    add.add_argument("--uncertainty", choices=["low", "medium", "high"])
+    add.add_argument("title", metavar="TITLE", help="one line, up to 500 characters")
+    _add_workspace(add)
+    add.add_argument(
+        "--description", default="", metavar="TEXT", help="what to do; - reads it from stdin"
+    )
+    add.add_argument("--key", default="", help="a short name, unique in the workspace")
+    add.add_argument(
+        "--depends-on",
+        action="append",
+        default=[],
+        metavar="TASK",
+        help="id of a task to wait for; may be given again",
+    )
+    add.add_argument(
+        "--priority", type=int, default=0, metavar="N", help="0, the default, is first"
+    )
+    add.add_argument("--estimate", type=_hours, metavar="HOURS", help="hours of work")
+    add.add_argument("--complexity", type=int, metavar="N", help="1 to 5")
+    add.add_argument("--uncertainty", choices=["low", "medium", "high"], help="of the estimate")
     add.add_argument("--no-changes", action="store_true", help="may complete without a change")
     add.add_argument("--ready", action="store_true", help="READY instead of BACKLOG")
 
@@ -124,10 +164,10 @@ def _arguments_of_add(add: argparse.ArgumentParser) -> None:
 def _draft(title: str, **options: Any) -> TaskDraft:
     description = options["description"]
     return TaskDraft(
-        title=title,
+        title=_line("title", title),
         line=0,
-        key=options["key"] or None,
-        description=sys.stdin.read() if description == "-" else description,
+        key=_line("--key", options["key"]) if options["key"] else None,
+        description=_from_stdin() if description == "-" else description,
         priority=options["priority"],
         estimated_hours=options["estimate"],
         complexity_score=options["complexity"],
@@ -136,12 +176,42 @@ def _draft(title: str, **options: Any) -> TaskDraft:
     )
 
 
-def _tasks(workspace: Workspace):  # type: ignore[no-untyped-def]
+def _line(name: str, text: str) -> str:
+    """Without blanks around it. Raises ValidationFailed."""
+    if not text.strip():
+        raise ValidationFailed(f"{name}: cannot be blank")
+    if printable(text) != text or len(text.splitlines()) > 1:
+        raise ValidationFailed(f"{name}: must be one line, without control characters")
+    return text.strip()
+
+
+def _hours(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of hours, not {text[:40]!r}")
+    return value
+
+
+def _from_stdin() -> str:
+    """Raises ValidationFailed."""
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValidationFailed(f"--description: more than {MAX_BYTES:,} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValidationFailed("--description: standard input is not UTF-8 text") from None
+
+
+def _tasks(workspace: Workspace) -> QuerySet[Task]:
     return Task.objects.filter(workspace=workspace)
 
 
 def _status(text: str) -> TaskStatus:
     name = text.upper().replace("-", "_")
     if name not in TaskStatus.values:
-        raise ValidationFailed(f"{text!r} is no status; there are: {STATUSES}")
+        raise ValidationFailed(f"{clip(text, 60)!r} is no status; there are: {STATUSES}")
     return TaskStatus(name)

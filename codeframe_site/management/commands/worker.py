@@ -129,16 +129,18 @@ class _Worker:
             sys.stderr.write(f"recovery: {error}\n")
             connection.close()
             return
-        if sent:
+        if sent and not self._sent:
+            # Not when it is sent again: the wait counts from the first message that got no answer.
             self._sent, self._sent_at = sent, time.monotonic()
 
     def _wedged(self) -> bool:
-        if not self._sent or last_delivery() > self._sent_at:
-            return False
-        if time.monotonic() - self._sent_at < WEDGED_SECONDS:
+        if last_delivery() > self._sent_at:
+            self._sent = []
+        if not self._sent or time.monotonic() - self._sent_at < WEDGED_SECONDS:
             return False
         waiting = {batch.id for batch in recovery.unowned()}
-        return any(batch.id in waiting for batch in self._sent)
+        self._sent = [batch for batch in self._sent if batch.id in waiting]
+        return bool(self._sent)
 
     def _replace(self) -> None:
         """Its batches' agents live on; their leases are freed as soon as their owners are gone."""

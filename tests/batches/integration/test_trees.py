@@ -8,7 +8,7 @@ from batches.integration import trees
 from tasks.workspaces.git import Corrupt, GitError, open_store
 from tasks.workspaces.inspection import inspect
 from tests.batches.integration.conftest import Bench, MakeBench, bench_for
-from tests.repos import commit, git, make_repository, write_files
+from tests.repos import Content, commit, git, make_repository, write_files
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -68,7 +68,7 @@ def test_a_failed_creation_leaves_nothing_behind(bench: Bench) -> None:
 
 def test_a_folder_that_is_already_there_is_never_reused(bench: Bench) -> None:
     bench.tree("r1")
-    with pytest.raises(GitError, match="cannot be made: File exists"):
+    with pytest.raises(GitError, match="trees/r1: File exists"):
         bench.tree("r1")
     assert (bench.folder / "trees/r1/a.txt").exists()
 
@@ -80,7 +80,7 @@ def test_a_leftover_branch_of_a_crashed_run_does_not_block_the_next(bench: Bench
 
 
 def test_bytes_are_checked_out_as_they_are_stored(make_bench: MakeBench) -> None:
-    files = {
+    files: dict[str, Content] = {
         ".gitattributes": "*.txt text eol=crlf\n*.u working-tree-encoding=UTF-16 text\n$i ident\n",
         "lf.txt": "a\nb\n",
         "x.u": "plain\n",

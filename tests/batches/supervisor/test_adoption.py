@@ -90,12 +90,13 @@ def test_an_adopted_run_can_be_stopped(tmp_path: Path) -> None:
     assert (record.cause, record.reason) == ("stopped", "enough")
 
 
-def test_a_run_that_is_let_go_and_adopted_again_is_no_orphan(tmp_path: Path) -> None:
+def test_a_run_that_is_adopted_is_no_orphan_even_before_it_is_followed(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
-    handle, _ = start_and_find(run_dir, sh("sleep 2.5; exit 6"), orphan_s=1.0)
+    handle, _ = start_and_find(run_dir, sh("sleep 4.5; exit 6"), orphan_s=2.0)
     let_go(handle)
     adopted = adopt(run_dir)
     assert adopted is not None
+    wait_until((run_dir / "exit.json").exists, "the end of the run")
     assert follow_on(adopted).code == 6
 
 
@@ -155,6 +156,38 @@ def tree_of(ancestor: int) -> list[int]:
     for pid in found:
         found += [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return found[1:]
+
+
+def test_what_forks_while_it_is_killed_does_not_get_away(tmp_path: Path) -> None:
+    """It has wiped its environment, so an orphan born unseen could never be told as ours."""
+    run_dir, token = tmp_path / "run", f"token-{tmp_path}"
+    forker = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "while True:\n"
+        "    if os.fork() == 0: time.sleep(0.3); os._exit(0)\n"
+        "    time.sleep(0.002)\n"
+    )
+    script = f"env -i {sys.executable} -S -c '{forker}' '{token}' & sleep 1000"
+    handle, supervisor = start_and_find(run_dir, sh(script))
+    wait_until(lambda: len(named(token)) > 10, "a crowd of forks")
+    os.kill(supervisor, signal.SIGKILL)
+    assert follow_on(handle).survivors == ()
+    assert [pid for pid in named(token) if is_alive(pid)] == []
+
+
+def named(token: str) -> list[int]:
+    """Processes with this argument; a fork keeps its parent's."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                arguments = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if token.encode() in arguments:
+                found.append(int(entry.name))
+    return found
 
 
 def test_a_killed_supervisor_is_found_dead_by_an_adopter(tmp_path: Path) -> None:
@@ -218,6 +251,17 @@ def test_a_recycled_pid_is_never_signalled(tmp_path: Path, host: str | None) -> 
         stranger.wait()
 
 
+def test_a_supervisor_known_dead_is_dead_though_its_fork_holds_its_lock(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    handle, supervisor = start_and_find(run_dir, ("sleep", "1000"))
+    os.kill(supervisor, signal.SIGKILL)
+    wait_until(lambda: not is_alive(supervisor))
+    with open(run_dir / "process.json") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert follow_on(handle).cause == "lost"
+    assert marked(run_dir) == []
+
+
 def test_leftovers_of_one_run_are_not_those_of_its_namesakes(tmp_path: Path) -> None:
     one, ten = tmp_path / "1", tmp_path / "10"
     handle_one, supervisor = start_and_find(one, ("sleep", "1000"))
@@ -257,6 +301,23 @@ def test_the_end_is_noticed_at_once(tmp_path: Path) -> None:
     follow_on(adopted, poll_s=30.0)
     follow_on(start(tmp_path / "other", spec_of(sh("sleep 0.3"))), poll_s=30.0)
     assert time.monotonic() - began < 25
+
+
+def test_a_lock_handed_over_is_held_until_the_run_has_ended(tmp_path: Path) -> None:
+    run_dir, path = tmp_path / "run", tmp_path / "slot"
+    with path.open("w") as slot:
+        fcntl.flock(slot, fcntl.LOCK_EX)
+        script = "readlink /proc/self/fd/0; sleep 1000"
+        handle = start(run_dir, spec_of(sh(script)), hold_fd=slot.fileno())
+    supervisor_of(run_dir)
+    with path.open() as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    output = Output()
+    stop(run_dir, reason="done")
+    assert follow_on(handle, output).cause == "stopped"
+    assert output.stdout == b"/dev/null\n"
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_an_ended_supervisor_leaves_no_zombie(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_an_agent_that_dies_of_a_signal_tells_which(tmp_path: Path) -> None:
 def test_the_deadline_holds_while_output_flows(tmp_path: Path) -> None:
     record, output = run(tmp_path / "run", sh(EVERY_TENTH), deadline_s=1.0, silence_s=30)
     assert record.cause == "timeout"
-    assert 1.0 <= record.duration_s < 10
+    assert 1.0 <= record.duration_s < 30
     assert output.stdout.count(b"line\n") >= 3
     assert "1 s" in record.reason
 
@@ -63,7 +63,7 @@ def test_the_deadline_holds_when_nobody_follows(tmp_path: Path) -> None:
 def test_an_agent_without_output_is_stalled(tmp_path: Path) -> None:
     record, _ = run(tmp_path / "run", sh("echo once; sleep 100"), silence_s=0.5)
     assert record.cause == "stalled"
-    assert 0.5 <= record.duration_s < 10
+    assert 0.5 <= record.duration_s < 30
 
 
 def test_a_paused_agent_is_stalled_and_killed(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_paused_agent_is_stalled_and_killed(tmp_path: Path) -> None:
 
 
 def test_output_on_either_stream_is_a_sign_of_life(tmp_path: Path) -> None:
-    script = "for i in 1 2 3 4 5 6; do echo x >&2; sleep 0.3; done"
-    record, _ = run(tmp_path / "run", sh(script), silence_s=1.2)
+    script = "for i in 1 2 3 4 5 6 7 8; do echo x >&2; sleep 0.5; done"
+    record, _ = run(tmp_path / "run", sh(script), silence_s=3)
     assert record.cause == "exited"
 
 
@@ -89,7 +89,7 @@ def test_a_stop_names_its_reason(tmp_path: Path) -> None:
     request = StopRequest("the budget is spent")
     record = run_to_end(tmp_path / "run", spec_of(sh("sleep 100")), lambda: request)
     assert (record.cause, record.reason) == ("stopped", "the budget is spent")
-    assert record.duration_s < 10
+    assert record.duration_s < 30
 
 
 def test_a_bare_sigterm_to_the_supervisor_is_a_stop(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import stat
 import subprocess
 import sys
@@ -12,7 +13,15 @@ import pytest
 
 from batches.supervisor import agent_supervisor
 from batches.supervisor.client import LaunchSpec, SupervisorStartError, start
-from tests.batches.supervisor.helpers import parent_of, python, run, sh, spec_of
+from tests.batches.supervisor.helpers import (
+    follow_on,
+    parent_of,
+    python,
+    run,
+    sh,
+    spec_of,
+    supervisor_of,
+)
 
 
 def test_the_environment_is_the_given_one_and_the_marker(
@@ -201,11 +210,13 @@ def test_the_supervisor_imports_little(tmp_path: Path) -> None:
     assert json.loads((run_dir / "exit.json").read_text())["cause"] == "exited"
 
 
-def run_child_side(run_dir: Path, spec: LaunchSpec) -> set[str]:
+def run_child_side(run_dir: Path, spec: LaunchSpec, *command: str) -> set[str]:
+    """The names of the modules it imports."""
     run_dir.mkdir()
     (run_dir / "spec.json").write_text(json.dumps(spec.as_json()))
+    command = command or (agent_supervisor.__file__,)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "importtime", agent_supervisor.__file__, str(run_dir)],
+        [sys.executable, "-I", "-S", "-X", "importtime", *command, str(run_dir)],
         env={},
         capture_output=True,
         text=True,
@@ -214,7 +225,56 @@ def run_child_side(run_dir: Path, spec: LaunchSpec) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
 
+def test_a_clock_that_jumps_ends_nothing(tmp_path: Path) -> None:
+    """The wall clock leaps an hour with every look at it."""
+    leaping = (
+        "import sys, time, itertools\n"
+        "time.time = itertools.count(10**9, 3600).__next__\n"
+        "sys.argv[:1] = []\n"
+        f"sys.path.append({str(Path(agent_supervisor.__file__).parents[2])!r})\n"
+        "from batches.supervisor.child.main import main\n"
+        "main(sys.argv[0])"
+    )
+    limits = {"deadline_s": 60, "silence_s": 60, "orphan_s": 60}
+    run_child_side(tmp_path / "run", spec_of(sh("sleep 1.2"), **limits), "-c", leaping)
+    note = json.loads((tmp_path / "run" / "exit.json").read_text())
+    assert note["cause"] == "exited"
+    assert note["started_at"] == 10**9
+    assert 1.2 <= note["duration_s"] < 60
+
+
 def test_parent_of_an_agent_is_its_supervisor(tmp_path: Path) -> None:
     _, output = run(tmp_path / "run", sh("echo $PPID"))
     note = json.loads((tmp_path / "run" / "process.json").read_text())
     assert int(output.stdout) == note["supervisor"]["pid"] != parent_of(os.getpid())
+
+
+def test_a_stop_in_the_middle_of_the_fork_is_not_swallowed() -> None:
+    """Sent while the fork still has the supervisor's handlers; each of fifty must die of it."""
+    script = f"""
+import sys
+sys.path.append({str(Path(agent_supervisor.__file__).parents[2])!r})
+from batches.supervisor.child.launching import Agent
+from batches.supervisor.child.main import listen
+from batches.supervisor.native import os, signal
+listen()
+spec = dict(argv=["sleep", "1000"], cwd="/", env={{}}, stdin_path=None, limits={{}})
+for _ in range(50):
+    agent = Agent(spec)
+    os.kill(agent.pid, signal.SIGTERM)
+    agent.release()
+    assert os.WTERMSIG(os.waitpid(agent.pid, 0)[1]) == signal.SIGTERM
+"""
+    subprocess.run([*python(script)], check=True, timeout=60)
+
+
+def test_a_signal_blocked_by_the_caller_still_reaches_the_supervisor(tmp_path: Path) -> None:
+    run_dir = tmp_path / "run"
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGCHLD})
+    try:
+        handle = start(run_dir, spec_of(sh("sleep 1000")))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    os.kill(supervisor_of(run_dir), signal.SIGTERM)
+    record = follow_on(handle)
+    assert (record.cause, record.signal) == ("stopped", signal.SIGTERM)

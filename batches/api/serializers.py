@@ -1,0 +1,119 @@
+"""Fields shared by the endpoints of batches."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rest_framework import serializers
+
+from batches.models import Batch, Run
+from batches.models.batch import Isolation, Land, OnFailure, Strategy
+from batches.options import BOUNDS
+from batches.waiting import why_waiting
+from tasks.api.base import StrictInteger, StrictSerializer, StrictText
+
+
+def _bounded(name: str, **extra: Any) -> StrictInteger:
+    low, high = BOUNDS[name]
+    return StrictInteger(min_value=low, max_value=high, **extra)
+
+
+class GatesField(serializers.Field[Any, Any, Any, Any]):
+    """auto, none, or a list of names."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, str | list):
+            return data
+        raise serializers.ValidationError('must be "auto", "none" or a list of names')
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class BatchOptionsInput(StrictSerializer):
+    strategy = serializers.ChoiceField(choices=Strategy.values, default=Strategy.SERIAL)
+    max_parallel = _bounded("max_parallel", default=4)
+    retry_count = _bounded("max_retries", default=0)
+    on_failure = serializers.ChoiceField(choices=OnFailure.values, default=OnFailure.CONTINUE)
+    engine = StrictText(max_length=100, default="")
+    isolation = serializers.ChoiceField(choices=Isolation.values, default=Isolation.WORKTREE)
+    gates = GatesField(default="auto")
+    timeout_s = _bounded("timeout_s", default=3600)
+    stall_timeout_s = _bounded("stall_timeout_s", default=300)
+    land = serializers.ChoiceField(choices=Land.values, default=Land.AUTO)
+
+
+def batch_object(batch: Batch, runs: Iterable[Run] | None = None) -> dict[str, Any]:
+    """With `runs` (the last of each task) the results are told task by task."""
+    body: dict[str, Any] = {
+        "id": str(batch.id),
+        "workspace_id": str(batch.workspace_id),
+        "status": batch.status,
+        "reason": batch.reason,
+        "message": batch.message,
+        "waiting": why_waiting(batch),
+        "strategy": batch.strategy,
+        "max_parallel": batch.max_parallel,
+        "retry_count": batch.max_retries,
+        "on_failure": batch.on_failure,
+        "engine": batch.engine,
+        "isolation": batch.isolation,
+        "gates": batch.gates,
+        "timeout_s": batch.timeout_s,
+        "stall_timeout_s": batch.stall_timeout_s,
+        "land": batch.land,
+        "verification": batch.verification,
+        "verification_reason": batch.verification_reason,
+        "landing": batch.landing,
+        "landing_detail": batch.landing_detail,
+        "branch": batch.branch,
+        "base_branch": batch.base_branch,
+        "base_commit": batch.base_commit,
+        "landed_commit": batch.landed_commit,
+        "counts": {
+            "total": batch.total,
+            "completed": batch.completed,
+            "failed": batch.failed,
+            "blocked": batch.blocked,
+            "skipped": batch.skipped,
+            "cancelled": batch.cancelled,
+        },
+        "round": batch.round,
+        "created_by": batch.created_by,
+        "created_at": _time(batch.created_at),
+        "started_at": _time(batch.started_at),
+        "completed_at": _time(batch.finished_at),
+    }
+    if runs is not None:
+        rows = list(runs)
+        body["task_ids"] = [str(run.task_id) for run in rows if run.task_id]
+        body["results"] = {str(run.task_id or run.id): run_object(run) for run in rows}
+    return body
+
+
+def run_object(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": str(run.id),
+        "batch_id": str(run.batch_id),
+        "task_id": str(run.task_id) if run.task_id else None,
+        "title": run.title,
+        "status": run.status,
+        "reason": run.reason,
+        "message": run.message,
+        "attempt": run.attempt,
+        "stage": run.stage,
+        "verification": run.verification,
+        "verification_reason": run.verification_reason,
+        "files_changed": run.files_changed,
+        "insertions": run.insertions,
+        "deletions": run.deletions,
+        "commit": run.capture_commit,
+        "last_line": run.last_line,
+        "output_bytes": run.output_bytes,
+        "started_at": _time(run.started_at),
+        "completed_at": _time(run.finished_at),
+        "duration_s": run.seconds,
+    }
+
+
+def _time(value: Any) -> str | None:
+    return value.isoformat() if value else None

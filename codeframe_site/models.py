@@ -1,0 +1,60 @@
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tasks.models import Workspace
+
+
+class Scope(models.TextChoices):
+    READ = "read", "Read"
+    WRITE = "write", "Write"
+    ADMIN = "admin", "Admin"
+
+
+class ApiToken(models.Model):
+    """A program's key to the API. Only its hash is kept; the key itself is shown once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    name = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    hint = models.CharField(max_length=12, editable=False, help_text="First letters of the key")
+    scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.READ)
+    workspaces = models.ManyToManyField(
+        Workspace, blank=True, help_text="Only these; none chosen means all of the user's"
+    )
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(scope__in=Scope.values), name="token_scope_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.hint}…)"
+
+
+class AuditEntry(models.Model):
+    """Who changed rights, settings or money, or gave a free command line; never edited."""
+
+    at = models.DateTimeField(auto_now_add=True)
+    user = models.CharField(max_length=200)
+    action = models.CharField(max_length=60)
+    subject = models.CharField(max_length=300, blank=True)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["action", "-at"])]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M} {self.user} {self.action} {self.subject}"

@@ -1,0 +1,62 @@
+"""Make, find and revoke the keys of programs."""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from codeframe_site.models import ApiToken, Scope
+from tasks.models import Workspace
+
+PREFIX = "cf_"
+USED_RESOLUTION = timedelta(minutes=1)
+"""`last_used_at` is written at most this often, so that reads stay reads."""
+
+
+def make_token(
+    *,
+    user: User,
+    name: str,
+    scope: Scope = Scope.READ,
+    expires_at: datetime | None = None,
+    workspaces: Iterable[Workspace] = (),
+) -> tuple[ApiToken, str]:
+    """The row and the key, which is nowhere kept."""
+    key = PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        user=user,
+        name=name,
+        scope=scope,
+        expires_at=expires_at,
+        digest=_digest(key),
+        hint=key[:8],
+    )
+    token.workspaces.set(workspaces)
+    return token, key
+
+
+def find_token(key: str) -> ApiToken | None:
+    """None for what is unknown, revoked, expired, or belongs to someone who may not log in."""
+    now = timezone.now()
+    token = (
+        ApiToken.objects.select_related("user")
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), revoked_at__isnull=True)
+        .filter(digest=_digest(key), user__is_active=True)
+        .first()
+    )
+    if token and (token.last_used_at is None or now - token.last_used_at > USED_RESOLUTION):
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)
+    return token
+
+
+def revoke_token(token: ApiToken) -> None:
+    ApiToken.objects.filter(id=token.id, revoked_at__isnull=True).update(revoked_at=timezone.now())
+
+
+def _digest(key: str) -> str:
+    """A plain hash is enough: the key has 256 random bits, so there is nothing to guess."""
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,342 @@
+import re
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+
+from batches.models import Batch, GateRecord, Run, Stage
+from batches.models.batch import BatchStatus
+from batches.models.run import RunStatus
+from tasks.models import Blocker, Membership, Task
+from tests.codeframe_site.rows import batch_row, many_runs, many_tasks, run_row, workspace_row
+from tests.factories import make_batch, make_task, make_workspace
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+def html(response: HttpResponse) -> str:
+    return response.content.decode()
+
+
+def press(client: Client, url: str, verb: str) -> HttpResponse:
+    """Presses a page's button: with the token that the page's form carries."""
+    form = re.search(
+        rf'action="([^"]*/{verb}/)"><input type="hidden" name="csrfmiddlewaretoken" value="(\w+)"',
+        html(client.get(url)),
+    )
+    assert form, f"the page has no button {verb}"
+    return client.post(form[1], {"csrfmiddlewaretoken": form[2]}, follow=True)
+
+
+def every_page(name: str = "repo") -> list[str]:
+    workspace = workspace_row(name)
+    run = run_row(batch_row(workspace))
+    return [
+        "/",
+        f"/workspaces/{workspace.id}/",
+        f"/workspaces/{workspace.id}/?status=READY",
+        "/batches/",
+        f"/batches/{run.batch_id}/",
+        f"/runs/{run.id}/",
+    ]
+
+
+def test_every_page_asks_a_stranger_to_sign_in(client: Client, db: None) -> None:
+    for url in every_page():
+        response = client.get(url)
+        assert response.status_code == 302
+        assert response["Location"].startswith("/admin/login/?next=/"), url
+
+
+def test_every_page_is_whole_html_with_one_heading(page: Client) -> None:
+    for url in every_page():
+        text = html(page.get(url))
+        assert text.count("<h1") == 1, url
+        assert text.rstrip().endswith("</html>"), url
+        assert "{{" not in text, url
+        assert "{%" not in text, url
+
+
+def test_nothing_inline_that_the_policy_forbids(page: Client) -> None:
+    for url in every_page():
+        response = page.get(url)
+        policy = response["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert not re.search(r"<script|<style|\sstyle=|\son\w+=|javascript:", html(response)), url
+
+
+@pytest.mark.parametrize("url", ["/batches/{}/", "/runs/{}/", "/workspaces/{}/"])
+def test_an_unknown_id_is_a_page_in_words(page: Client, url: str) -> None:
+    missing = uuid4()
+    response = page.get(url.format(missing))
+    assert response.status_code == 404
+    assert f"There is no {url.split('/')[1].rstrip('s').replace('batche', 'batch')} {missing}" in (
+        html(response)
+    )
+    assert 'href="/batches/"' in html(response)
+
+
+@pytest.mark.parametrize("url", ["/nothing", "/batches/12/", "/batches/?workspace=x"])
+def test_an_unknown_address_is_a_page_in_words(page: Client, url: str) -> None:
+    response = page.get(url)
+    assert response.status_code == 404
+    assert "Not found" in html(response)
+    assert "Resolver404" not in html(response)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1e3", "10" * 30, "²", "999999"])
+def test_a_senseless_page_number_is_no_error(page: Client, number: str) -> None:
+    assert page.get("/batches/", {"page": number}).status_code == 200
+
+
+def test_empty_lists_say_what_to_do(page: Client) -> None:
+    assert "workspace add" in html(page.get("/"))
+    assert "runbatch" in html(page.get("/batches/"))
+    workspace = workspace_row()
+    text = html(page.get(f"/workspaces/{workspace.id}/"))
+    assert "task add -w repo" in text
+    assert "runbatch -w repo" in text
+
+
+def test_what_agents_and_files_wrote_is_only_ever_text(page: Client) -> None:
+    workspace = workspace_row()
+    task = Task.objects.create(workspace=workspace, title=HOSTILE)
+    Blocker.objects.create(task=task, reason="conflict", question=HOSTILE)
+    batch = batch_row(
+        workspace,
+        BatchStatus.FAILED,
+        message=HOSTILE,
+        verification="failed",
+        verification_reason=HOSTILE,
+        landing="held",
+        landing_detail=HOSTILE,
+    )
+    run = run_row(
+        batch, RunStatus.FAILED, title=HOSTILE, message=HOSTILE, reason="gate_failed", task=task
+    )
+    GateRecord.objects.create(
+        batch=batch,
+        run=run,
+        name="pytest",
+        outcome="failed",
+        summary=HOSTILE,
+        output_tail=HOSTILE,
+        findings=[{"file": HOSTILE, "line": 3, "name": HOSTILE, "message": HOSTILE}],
+    )
+    Stage.objects.filter(run=run).update(detail=HOSTILE)
+    for url in (f"/workspaces/{workspace.id}/", f"/batches/{batch.id}/", f"/runs/{run.id}/"):
+        text = html(page.get(url))
+        assert "&lt;script&gt;" in text, url
+        assert "<script" not in text, url
+
+
+# -- home and workspace --------------------------------------------------------------------------
+
+
+def test_home_shows_the_active_batch_even_when_a_newer_one_has_ended(page: Client) -> None:
+    workspace = workspace_row()
+    active = batch_row(workspace, BatchStatus.RUNNING, total=4, completed=1)
+    batch_row(workspace, BatchStatus.FAILED)
+    text = html(page.get("/"))
+    assert f"/batches/{active.id}/" in text
+    assert "running" in text
+    assert "1 of 4 done" in text
+
+
+def test_home_counts_what_waits_for_a_person(page: Client) -> None:
+    many_tasks(workspace_row(), 2, "BLOCKED")
+    assert "2 questions wait for an answer" in html(page.get("/"))
+
+
+def test_tasks_are_grouped_with_what_needs_a_person_first(page: Client) -> None:
+    workspace = workspace_row()
+    for status in ("DONE", "READY", "BLOCKED"):
+        many_tasks(workspace, 2, status)
+    text = html(page.get(f"/workspaces/{workspace.id}/"))
+    heads = re.findall(r"<h3><span[^>]*><span[^>]*>.</span> (\w+)</span>", text)
+    assert heads == ["blocked", "ready", "done"]
+
+
+def test_a_task_names_the_first_few_it_waits_for(page: Client) -> None:
+    workspace = workspace_row()
+    others = many_tasks(workspace, 8, "READY")
+    join = Task.objects.create(workspace=workspace, title="Join")
+    for other in others:
+        join.dependency_edges.create(depends_on=other)
+    text = html(page.get(f"/workspaces/{workspace.id}/?status=BACKLOG"))
+    assert text.count('class="dependency"') == 5
+    assert "and 3 more" in text
+
+
+def test_long_groups_are_cut_and_lead_on(page: Client) -> None:
+    workspace = workspace_row()
+    many_tasks(workspace, 130, "READY")
+    url = f"/workspaces/{workspace.id}/"
+    assert "all 130" in html(page.get(url))
+    first = html(page.get(f"{url}?status=READY"))
+    assert first.count("<tr>") == 101
+    assert "?status=READY&amp;page=2" in first
+    assert html(page.get(f"{url}?status=READY&page=2")).count("<tr>") == 31
+
+
+# -- batch ---------------------------------------------------------------------------------------
+
+
+def test_a_batch_shows_each_task_with_state_reason_time_and_gates(page: Client) -> None:
+    batch = batch_row(workspace_row(), BatchStatus.PARTIAL, total=2, completed=1, failed=1)
+    run_row(
+        batch, title="Good", files_changed=3, insertions=5, deletions=2, capture_commit="a" * 40
+    )
+    run_row(batch, RunStatus.FAILED, title="Bad", position=1, reason="timeout", message="Too long.")
+    text = html(page.get(f"/batches/{batch.id}/"))
+    assert "1 of 2 done" in text
+    assert "Too long." in text
+    assert "timeout" in text
+    assert "pytest" in text
+    assert "+5" in text
+    assert 'aria-label="1 completed, 1 failed"' in text
+
+
+def test_superseded_attempts_are_not_listed_but_linked_from_the_run(page: Client) -> None:
+    batch = batch_row(workspace_row())
+    first = run_row(batch, RunStatus.FAILED, superseded=True)
+    second = run_row(batch, attempt=2)
+    text = html(page.get(f"/batches/{batch.id}/"))
+    assert f"/runs/{second.id}/" in text
+    assert f"/runs/{first.id}/" not in text
+    assert f"/runs/{first.id}/" in html(page.get(f"/runs/{second.id}/"))
+
+
+def test_a_batch_of_many_tasks_is_cut_with_a_link_on(page: Client) -> None:
+    batch = batch_row(workspace_row())
+    many_runs(batch, 105)
+    assert "page=2" in html(page.get(f"/batches/{batch.id}/"))
+    second = html(page.get(f"/batches/{batch.id}/?page=2"))
+    assert "Task 104" in second
+    assert "Task 99<" not in second
+
+
+@pytest.mark.parametrize(
+    ("status", "mode", "buttons"),
+    [
+        (BatchStatus.PENDING, "", ["stop", "cancel"]),
+        (BatchStatus.RUNNING, "", ["stop", "cancel"]),
+        (BatchStatus.CANCELLING, "stop", ["cancel"]),
+        (BatchStatus.CANCELLING, "cancel", []),
+        (BatchStatus.COMPLETED, "", []),
+        (BatchStatus.PARTIAL, "", ["resume"]),
+        (BatchStatus.FAILED, "", ["resume"]),
+        (BatchStatus.CANCELLED, "", ["resume"]),
+    ],
+)
+def test_only_the_buttons_that_make_sense_are_shown(
+    page: Client, status: BatchStatus, mode: str, buttons: list[str]
+) -> None:
+    batch = batch_row(workspace_row(), status, stop_mode=mode)
+    text = html(page.get(f"/batches/{batch.id}/"))
+    assert re.findall(rf'action="/batches/{batch.id}/(\w+)/"', text) == buttons
+
+
+# -- buttons -------------------------------------------------------------------------------------
+
+
+def test_cancel_ends_a_waiting_batch_at_once_and_says_so(page: Client, tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    batch = make_batch(workspace, [make_task(workspace)])
+    response = press(page, f"/batches/{batch.id}/", "cancel")
+    batch.refresh_from_db()
+    assert batch.status == BatchStatus.CANCELLED
+    assert "ada" in batch.stop_reason
+    assert f"Batch {batch.short_id} is CANCELLED" in html(response)
+
+
+def test_stop_lets_a_running_batch_finish_what_runs(page: Client) -> None:
+    batch = batch_row(workspace_row(), BatchStatus.RUNNING)
+    press(page, f"/batches/{batch.id}/", "stop")
+    batch.refresh_from_db()
+    assert (batch.status, batch.stop_mode) == (BatchStatus.CANCELLING, "stop")
+
+
+def test_resume_puts_it_back_in_the_queue_with_a_message(page: Client, tmp_path: Path) -> None:
+    workspace = make_workspace(tmp_path)
+    batch = make_batch(workspace, [make_task(workspace)])
+    press(page, f"/batches/{batch.id}/", "cancel")
+    press(page, f"/batches/{batch.id}/", "resume")
+    batch.refresh_from_db()
+    assert (batch.status, batch.round) == (BatchStatus.PENDING, 2)
+    assert Run.objects.filter(batch=batch, status=RunStatus.QUEUED).count() == 1
+
+
+def test_a_refusal_is_shown_in_words_and_changes_nothing(page: Client) -> None:
+    workspace = workspace_row()
+    batch = batch_row(workspace, BatchStatus.FAILED)
+    form = html(page.get(f"/batches/{batch.id}/"))
+    Batch.objects.filter(id=batch.id).update(status=BatchStatus.COMPLETED)
+    token = re.search(r'value="(\w+)"', form)
+    assert token
+    response = page.post(
+        f"/batches/{batch.id}/resume/", {"csrfmiddlewaretoken": token[1]}, follow=True
+    )
+    assert response.status_code == 200
+    assert 'class="notice error"' in html(response)
+    assert "only PARTIAL, FAILED and CANCELLED batches can be resumed" in html(response)
+
+
+def test_a_busy_workspace_refuses_a_resume_and_names_the_other_batch(page: Client) -> None:
+    workspace = workspace_row()
+    other = batch_row(workspace, BatchStatus.RUNNING)
+    batch = batch_row(workspace, BatchStatus.FAILED)
+    response = press(page, f"/batches/{batch.id}/", "resume")
+    assert f"batch {other.short_id} is RUNNING in this workspace" in html(response)
+
+
+def test_one_run_can_be_stopped(page: Client) -> None:
+    batch = batch_row(workspace_row(), BatchStatus.RUNNING)
+    run = run_row(batch, RunStatus.RUNNING)
+    press(page, f"/runs/{run.id}/", "stop")
+    run.refresh_from_db()
+    assert run.stop_requested
+
+
+@pytest.mark.parametrize("verb", ["stop", "cancel", "resume"])
+def test_a_link_or_a_form_of_another_site_does_nothing(page: Client, verb: str) -> None:
+    batch = batch_row(workspace_row(), BatchStatus.RUNNING)
+    url = f"/batches/{batch.id}/{verb}/"
+    assert page.get(url).status_code == 405
+    foreign = page.post(url)
+    assert foreign.status_code == 403
+    assert "Nothing was done" in html(foreign)
+    batch.refresh_from_db()
+    assert batch.status == BatchStatus.RUNNING
+
+
+# -- who may see and do --------------------------------------------------------------------------
+
+
+def test_what_one_is_no_member_of_does_not_exist(client: Client, db: None) -> None:
+    urls = every_page("secret-plans")
+    client.force_login(User.objects.create(username="eve"))
+    for url in urls:
+        response = client.get(url)
+        assert response.status_code == (200 if url in ("/", "/batches/") else 404), url
+        assert "secret-plans" not in html(response), url
+
+
+def test_a_viewer_sees_and_cannot_steer(client: Client, db: None) -> None:
+    workspace = workspace_row()
+    batch = batch_row(workspace, BatchStatus.RUNNING)
+    viewer = User.objects.create(username="vic")
+    Membership.objects.create(workspace=workspace, user=viewer, role="viewer")
+    client.force_login(viewer)
+    text = html(client.get(f"/batches/{batch.id}/"))
+    assert batch.short_id in text
+    assert "/cancel/" not in text
+    refused = client.post(f"/batches/{batch.id}/cancel/", follow=True)
+    assert "this needs the role operator" in html(refused)
+    batch.refresh_from_db()
+    assert batch.status == BatchStatus.RUNNING
