@@ -154,7 +154,7 @@ class Conductor:
             # Its agent lives on. Grading the run now would start a second one beside it.
             raise result
         if isinstance(result, BaseException):
-            result = self._broken(run, result)
+            result = context.conclude(self._broken(run, result))
         delay = persist(lambda: delay_before_retry(self.batch, run, result))
         if delay is not None and self.launching:
             following = persist(

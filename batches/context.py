@@ -104,7 +104,8 @@ class RunContext:
 
     def conclude(self, result: RunResult) -> RunResult:
         """With all that the transaction of the run's end is still to write."""
-        return replace(result, facts=self.facts | result.facts, stage=self._open)
+        facts = self._unsaved | self.facts | result.facts
+        return replace(result, facts=facts, stage=self._open)
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ raise Fenced, and write nothing, when another owner took the batch over.
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
@@ -25,6 +25,7 @@ from batches.reasons import Reason
 from batches.results import RunResult
 from tasks import queue
 from tasks.blockers import open_blocker
+from tasks.bulk import insert_rows
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.lifecycle import shift_task, shift_tasks
@@ -94,9 +95,11 @@ def create_batch(
                 lease_expires_at=lease_end() if reserve_for else None,
                 **admission.options.fields(),
             )
-            Run.objects.bulk_create(
-                Run(batch=batch, task_id=task.id, title=task.title, position=position)
-                for position, task in enumerate(tasks)
+            insert_rows(
+                Run,
+                columns=("id", "task_id", "title", "position"),
+                rows=((uuid4(), task.id, task.title, place) for place, task in enumerate(tasks)),
+                batch=batch,
             )
             events = shift_tasks(
                 task_ids=[task.id for task in tasks if task.status == TaskStatus.BACKLOG],
@@ -357,6 +360,8 @@ def _end_run(run: Run, result: RunResult, *, superseded: bool = False) -> NewEve
         finished_at=timezone.now(),
         **result.facts,
     )
+    if result.stage is not None:
+        result.stage.save(update_fields=["ended_at", "outcome", "detail"])
     payload = {"reason": reason, "message": message, "attempt": run.attempt}
     return _run_event(f"RUN_{result.status}", run, payload)
 
@@ -438,16 +443,12 @@ def _close(
 
 def _queue_again(batch: Batch, runs: Sequence[Run]) -> None:
     Run.objects.filter(id__in=[run.id for run in runs]).update(superseded=True)
-    Run.objects.bulk_create(
-        Run(
-            batch=batch,
-            task_id=run.task_id,
-            title=run.title,
-            position=run.position,
-            round=batch.round + 1,
-            attempt=run.attempt + 1,
-        )
-        for run in runs
+    insert_rows(
+        Run,
+        columns=("id", "task_id", "title", "position", "attempt"),
+        rows=((uuid4(), run.task_id, run.title, run.position, run.attempt + 1) for run in runs),
+        batch=batch,
+        round=batch.round + 1,
     )
 
 

@@ -1,5 +1,6 @@
 """Where a batch works: the repository, our store for it, and the integration branch's tip."""
 
+import re
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,8 @@ from batches.models.batch import Isolation
 from batches.persist import persist
 from tasks.workspaces import git
 from tasks.workspaces.inspection import inspect
+
+_OBJECT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Place:
@@ -56,16 +59,24 @@ class Place:
 
     def tip(self) -> str:
         """Where the next run starts from. The branch is the truth, our row its shadow."""
-        base = self.base()
-        return git.resolve(self.store, self.ref) or base
+        return self._branch_tip() or self.base()
 
     def advance(self, *, new: str, old: str) -> None:
         """Moves the integration branch; raises RefMoved. Hold `integrating`."""
-        exists = git.resolve(self.store, self.ref) is not None
+        exists = self._branch_tip() is not None
         git.publish(
             self.store, ref=self.ref, new=new, old=old if exists else None, reason="integrate"
         )
         self._save(integrated_commit=new)
+
+    def _branch_tip(self) -> str | None:
+        """None while there is no branch. Its file is read by hand: a git process costs more than
+        all our own part of a run; git is asked when the branch is packed, or is no plain ref."""
+        try:
+            commit = (self.store.raw / self.ref).read_text().strip()
+        except FileNotFoundError:
+            commit = ""
+        return commit if _OBJECT.fullmatch(commit) else git.resolve(self.store, self.ref)
 
     def _save(self, **facts: str) -> None:
         for name, value in facts.items():

@@ -12,11 +12,7 @@ OUTPUT_SHOWN = 4000
 
 def task_prompt(run: Run, task: Task) -> str:
     """The task, answers people gave, and what went wrong in the attempt before."""
-    earlier = (
-        Run.objects.filter(batch_id=run.batch_id, task=task, attempt=run.attempt - 1)
-        .exclude(message="")
-        .first()
-    )
+    earlier = _earlier(run, task) if run.attempt > 1 else None
     return render_to_string(
         "prompts/task.md",
         {
@@ -27,6 +23,12 @@ def task_prompt(run: Run, task: Task) -> str:
             "failed_gates": _failed_gates(earlier) if earlier else [],
         },
     )
+
+
+def _earlier(run: Run, task: Task) -> Run | None:
+    """The attempt before, when it has something to say."""
+    before = Run.objects.filter(batch_id=run.batch_id, task=task, attempt=run.attempt - 1)
+    return before.exclude(message="").first()
 
 
 def _failed_gates(run: Run) -> list[dict[str, str]]:

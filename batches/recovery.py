@@ -6,6 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from batches import owner
 from batches.models import Batch
@@ -44,6 +45,15 @@ def unowned(workspace_id: UUID | None = None) -> list[Batch]:
     return list(rows.filter(workspace_id=workspace_id) if workspace_id else rows)
 
 
+def oldest_wait() -> float:
+    """Seconds that the oldest batch which could run here has waited, as far as there is room."""
+    room = settings.MAX_CONCURRENT_BATCHES - len(held_on_host())
+    waiting = runnable_here()[: max(0, room)]
+    return max(
+        ((timezone.now() - batch.created_at).total_seconds() for batch in waiting), default=0.0
+    )
+
+
 def free_dead_leases(workspace_id: UUID | None = None) -> None:
     """Where the owner is provably gone there is no need to wait for its lease to run out."""
     for batch in _leased():
@@ -56,6 +66,11 @@ def free_dead_leases(workspace_id: UUID | None = None) -> None:
 def held_here() -> list[Batch]:
     """Batches that processes of this worker hold."""
     return [batch for batch in _leased() if owner.is_ours(batch.lease_owner)]
+
+
+def held() -> list[Batch]:
+    """With a living owner, on any machine."""
+    return list(_leased())
 
 
 def held_on_host() -> list[Batch]:

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from batches.api import batches, execute, runs, workspaces
+from batches.api import batches, execute, runs, schedule, workspaces
 from batches.api import tasks as task_actions
-from tasks.api import blockers, events
+from codeframe_site import tokens_api
+from tasks.api import blockers, costs, events
 from tasks.api import tasks as task_views
 
 urlpatterns = [
@@ -35,4 +36,15 @@ urlpatterns = [
     path("blockers/<uuid:blocker_id>/answer", blockers.AnswerView.as_view()),
     path("blockers/<uuid:blocker_id>/resolve", blockers.ResolveView.as_view()),
     path("events", events.EventsView.as_view()),
+    path("schedule", schedule.ScheduleView.as_view()),
+    path("schedule/predict", schedule.PredictView.as_view()),
+    path("schedule/bottlenecks", schedule.BottlenecksView.as_view()),
+    path("costs/summary", costs.CostSummaryView.as_view()),
+    path("costs/tasks", costs.CostByTaskView.as_view()),
+    path("costs/by-agent", costs.CostByAgentView.as_view()),
+    path("costs/by-model", costs.CostByModelView.as_view()),
+    path("costs/by-batch", costs.CostByBatchView.as_view()),
+    path("tokens", tokens_api.TokensView.as_view()),
+    path("tokens/<uuid:token_id>", tokens_api.TokenView.as_view()),
+    path("stream-ticket", tokens_api.TicketView.as_view()),
 ]

@@ -1,7 +1,7 @@
 """Typed readers of environment variables; docs/settings.md lists each one read here."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -49,6 +49,19 @@ def choice(name: str, default: str, allowed: Collection[str], help_text: str) ->
 def names(name: str, default: str, help_text: str) -> list[str]:
     """A comma-separated list; blanks are dropped."""
     return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
+
+
+def address(name: str, schemes: Sequence[str], help_text: str) -> str:
+    """A URL with one of these schemes, or empty."""
+    value = text(name, "", help_text)
+    try:
+        parts = urlsplit(value)
+        right = not value or (parts.scheme in schemes and parts.port != 0)
+    except ValueError:
+        right = False
+    if not right:
+        raise ImproperlyConfigured(f"{name} must be an address like {schemes[0]}://host:port/path")
+    return value
 
 
 def is_default(name: str) -> bool:

@@ -19,6 +19,7 @@ class Limits:
         self.under_way = 0
         self.most = 0
         self.refused = 0
+        self.answered = 0
 
     def enter(self) -> bool:
         if self.under_way >= self.cap:
@@ -30,6 +31,7 @@ class Limits:
 
     def leave(self) -> None:
         self.under_way -= 1
+        self.answered += 1
 
     def state(self) -> dict[str, int]:
         return {

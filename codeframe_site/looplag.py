@@ -38,9 +38,7 @@ class Spike:
 class LoopMonitor:
     """One per web process; `start` from the loop's thread, any number of times."""
 
-    def __init__(
-        self, *, bound_s: float = BOUND_SECONDS, tick_s: float = TICK_SECONDS
-    ) -> None:
+    def __init__(self, *, bound_s: float = BOUND_SECONDS, tick_s: float = TICK_SECONDS) -> None:
         self.bound_s = bound_s
         self.tick_s = tick_s
         self.worst = 0.0

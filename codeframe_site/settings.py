@@ -44,6 +44,8 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_q",
     "codeframe_site",
     "batches",
@@ -107,6 +109,8 @@ WHITENOISE_AUTOREFRESH = False
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
+CSRF_FAILURE_VIEW = "codeframe_site.outer_errors.csrf_failure"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -118,6 +122,13 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "EXCEPTION_HANDLER": "codeframe_site.errors.exception_handler",
     "UNICODE_JSON": True,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_THROTTLE_CLASSES": ["codeframe_site.throttles.CallThrottle"],
+    "DEFAULT_THROTTLE_RATES": {
+        "read": env.text("CODEFRAME_RATE_READ", "6000/min", "Reading requests per caller"),
+        "write": env.text("CODEFRAME_RATE_WRITE", "600/min", "Changing requests per caller"),
+        "start": env.text("CODEFRAME_RATE_START", "60/min", "Requests that start work, per caller"),
+    },
 }
 
 WORKSPACE_ROOTS = env.names(
@@ -125,6 +136,17 @@ WORKSPACE_ROOTS = env.names(
     "",
     "Folders below which the API and the pages may register repositories; empty: none",
 )
+SPECTACULAR_SETTINGS = {
+    "TITLE": "codeframe",
+    "DESCRIPTION": "Batches of coding-agent tasks on git repositories.",
+    "VERSION": "2",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v2",
+}
 HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
 WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)
 MAX_CONCURRENT_BATCHES = env.integer(
@@ -134,7 +156,9 @@ MAX_CONCURRENT_BATCHES = env.integer(
     minimum=1,
 )
 MAX_REQUESTS = env.integer(
-    "CODEFRAME_MAX_REQUESTS", 64, "Requests under way at once; one more is told to come back",
+    "CODEFRAME_MAX_REQUESTS",
+    64,
+    "Requests under way at once; one more is told to come back",
     minimum=1,
 )
 MAX_WAITERS = env.integer(
@@ -166,8 +190,10 @@ SPOOL_BYTES = env.integer(
     minimum=64 * 1024,
 )
 
-REDIS_URL = env.text(
-    "CODEFRAME_REDIS_URL", "", "redis://host/0 carries the queue's messages; empty: the database"
+REDIS_URL = env.address(
+    "CODEFRAME_REDIS_URL",
+    ("redis", "rediss", "unix"),
+    "redis://host/0 carries the queue's messages; empty: the database",
 )
 
 _TEN_YEARS = 10 * 365 * 86400

@@ -1,8 +1,11 @@
 from django.contrib import admin
 from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from batches.web import pages as batch_pages
 from codeframe_site import pages
+from codeframe_site.metrics import metrics
+from codeframe_site.ready import ready
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -21,5 +24,14 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", batch_pages.run_page, name="run"),
     path("runs/<uuid:run_id>/stop/", batch_pages.stop_run, name="run-stop"),
     path("api/v2/", include("codeframe_site.api_urls")),
+    path("ready", ready),
+    path("metrics", metrics),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="api-docs"),
     path("admin/", admin.site.urls),
 ]
+
+handler400 = "codeframe_site.outer_errors.bad_request"
+handler403 = "codeframe_site.outer_errors.forbidden"
+handler404 = "codeframe_site.outer_errors.not_found"
+handler500 = "codeframe_site.outer_errors.server_error"

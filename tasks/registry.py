@@ -142,9 +142,9 @@ def set_dependencies(*, task: Task, depends_on: Sequence[UUID]) -> None:
             raise NotFound(f"no such task in this workspace: {', '.join(missing)}")
         task.dependency_edges.filter(origin=TaskDependency.Origin.MANUAL).delete()
         kept = set(task.dependency_edges.values_list("depends_on_id", flat=True))
-        TaskDependency.objects.bulk_create(
-            TaskDependency(task=task, depends_on_id=other) for other in wanted if other not in kept
-        )
+        edges = [TaskDependency(task=task, depends_on_id=d) for d in wanted if d not in kept]
+        _refuse_loops(edges)
+        TaskDependency.objects.bulk_create(edges)
         _refuse_cycles(task.workspace_id)
         payload = {"depends_on": [str(task_id) for task_id in wanted]}
         event = NewEvent(type=types.TASK_UPDATED, task_id=task.id, payload=payload)
@@ -212,14 +212,13 @@ def _link(tasks: list[Task], drafts: Sequence[TaskDraft], existing: Mapping[int,
     manual = TaskDependency.Origin.MANUAL
     again = [tasks[index].id for index in existing]
     TaskDependency.objects.filter(task_id__in=again, origin=manual).delete()
-    TaskDependency.objects.bulk_create(
-        (
-            TaskDependency(task=tasks[index], depends_on_id=other)
-            for index, draft in enumerate(drafts)
-            for other in _dependencies(tasks, draft)
-        ),
-        ignore_conflicts=True,
-    )
+    edges = [
+        TaskDependency(task=tasks[index], depends_on_id=other)
+        for index, draft in enumerate(drafts)
+        for other in _dependencies(tasks, draft)
+    ]
+    _refuse_loops(edges)
+    TaskDependency.objects.bulk_create(edges, ignore_conflicts=True)
     if tasks:
         _refuse_cycles(tasks[0].workspace_id)
 
@@ -227,6 +226,13 @@ def _link(tasks: list[Task], drafts: Sequence[TaskDraft], existing: Mapping[int,
 def _dependencies(tasks: list[Task], draft: TaskDraft) -> list[UUID]:
     known = [UUID(str(other)) for other in draft.depends_on_known]
     return list(dict.fromkeys([tasks[index].id for index in draft.depends_on] + known))
+
+
+def _refuse_loops(edges: Sequence[TaskDependency]) -> None:
+    """Said before the database refuses the row."""
+    for edge in edges:
+        if edge.task_id == edge.depends_on_id:
+            raise ValidationFailed(f"{edge.task.title} would depend on itself")
 
 
 def _refuse_cycles(workspace_id: UUID) -> None:

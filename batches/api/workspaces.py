@@ -38,7 +38,9 @@ class WorkspacesView(ApiView):
         workspace = add_workspace(
             path=str(path), name=given["name"], gates_waived=given["gates_waived"]
         )
-        Membership.objects.create(workspace=workspace, user=cast(User, request.user), role=Role.ADMIN)
+        Membership.objects.create(
+            workspace=workspace, user=cast("User", request.user), role=Role.ADMIN
+        )
         return Response(
             workspace_object(workspace),
             status=201,

@@ -1,5 +1,6 @@
 """The append-only event log: one row an event, numbered without gaps within a workspace."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from tasks.bulk import insert_rows
 from tasks.models import Event, EventCounter
 from tasks.text import storable_json
 
@@ -32,17 +34,14 @@ def record(*, workspace_id: UUID, events: Iterable[NewEvent]) -> None:
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("events are recorded inside a transaction")
     last = _take(workspace_id, len(rows))
-    Event.objects.bulk_create(
-        Event(
-            workspace_id=workspace_id,
-            seq=last - len(rows) + offset,
-            type=event.type,
-            payload=storable_json(event.payload),
-            task_id=event.task_id,
-            batch_id=event.batch_id,
-            run_id=event.run_id,
-        )
-        for offset, event in enumerate(rows, start=1)
+    insert_rows(
+        Event,
+        columns=("seq", "type", "payload", "task_id", "batch_id", "run_id"),
+        rows=(
+            (seq, event.type, _text(event.payload), event.task_id, event.batch_id, event.run_id)
+            for seq, event in enumerate(rows, start=last - len(rows) + 1)
+        ),
+        workspace_id=workspace_id,
     )
 
 
@@ -59,6 +58,10 @@ def record_one(
         type=type, payload=payload or {}, task_id=task_id, batch_id=batch_id, run_id=run_id
     )
     record(workspace_id=workspace_id, events=[event])
+
+
+def _text(payload: dict[str, Any]) -> str:
+    return json.dumps(storable_json(payload))
 
 
 _TAKE = (

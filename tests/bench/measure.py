@@ -28,6 +28,9 @@ class Cost:
     cpu_s: float = 0.0
     seen: Counter[str] = field(default_factory=Counter)
 
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.wall_s + other.wall_s, self.cpu_s + other.cpu_s, self.seen + other.seen)
+
     @property
     def queries(self) -> int:
         return self.seen[QUERY]

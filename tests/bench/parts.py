@@ -1,5 +1,6 @@
 """The bare parts that a run cannot do without, each alone: the yardstick of our own overhead."""
 
+import secrets
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from tasks.workspaces.inspection import inspect
 from tests.bench.measure import Cost, measured
 from tests.repos import ENVIRONMENT
 
-BRANCH = "refs/heads/bench/integration"
+REFS = "refs/heads/bench/"
 
 
 class Parts:
@@ -27,6 +28,8 @@ class Parts:
         self._parallel = parallel
         self._base = self._store.repository.commit
         self._tip = self._base
+        self._name = secrets.token_hex(4)
+        self._branch = f"{REFS}{self._name}"
         self._captures: dict[int, str] = {}
         self._integrating = Lock()
 
@@ -74,7 +77,7 @@ class Parts:
             self._store,
             tree_dir=self._tree(number),
             base=self._base,
-            run_id=f"bench-{number}",
+            run_id=f"bench-{self._name}-{number}",
             message="bench",
         )
         if captured.changed:
@@ -94,7 +97,7 @@ class Parts:
             )
             assert isinstance(prepared, merging.Prepared)
             old = None if self._tip == self._base else self._tip
-            git.publish(self._store, ref=BRANCH, new=prepared.commit, old=old)
+            git.publish(self._store, ref=self._branch, new=prepared.commit, old=old)
             self._tip = prepared.commit
 
 

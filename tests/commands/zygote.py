@@ -53,15 +53,18 @@ def _unpacked(text: str) -> bytes:
 
 def _answer(request: Any) -> list[Any]:
     argv, given = [_unpacked(word) for word in request[0]], _unpacked(request[1])
-    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as out:
-        with tempfile.TemporaryFile() as err:
-            stdin.write(given)
-            stdin.seek(0)
-            child = os.fork()
-            if child == 0:
-                _become(argv, stdin.fileno(), out.fileno(), err.fileno())
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            return [code, *(_packed(_all(file)) for file in (out, err))]
+    with (
+        tempfile.TemporaryFile() as stdin,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        stdin.write(given)
+        stdin.seek(0)
+        child = os.fork()
+        if child == 0:
+            _become(argv, stdin.fileno(), out.fileno(), err.fileno())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return [code, *(_packed(_all(file)) for file in (out, err))]
 
 
 def _all(file: Any) -> bytes:

@@ -83,6 +83,7 @@ HIDING = (
     "touch $HIDDEN",
     "sleep 300",
 )
+PROCESSES = 6
 
 
 def test_a_cancel_reaches_every_process_and_frees_the_workspace_only_then(
@@ -96,7 +97,7 @@ def test_a_cancel_reaches_every_process_and_frees_the_workspace_only_then(
     task = make_task(workspace, "hides", *script)
     batch = make_plain_batch(workspace, [task], send=True)
     world.wait_for(hidden.exists, "the agent has hidden its children")
-    assert len(host.supervised(world.state)) >= 5
+    world.wait_for(lambda: len(host.supervised(world.state)) == PROCESSES, "all of them are there")
 
     lifecycle.cancel_batch(batch_id=batch.id)
     began = time.monotonic()

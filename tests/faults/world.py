@@ -53,7 +53,7 @@ class World:
     def start(self) -> None:
         """The worker that is kept running; returns once it is ready."""
         self._workers.insert(0, self._spawn())
-        host.wait_for(lambda: self.role("pusher"), "the worker is ready")
+        self.wait_for(lambda: self.role("pusher"), "the worker is ready")
 
     def start_another(self) -> subprocess.Popen[bytes]:
         worker = self._spawn()
@@ -120,7 +120,7 @@ class World:
 
     @property
     def sentinel(self) -> int:
-        return host.wait_for(lambda: host.children_of(self.main.pid), "the sentinel is there")[0]
+        return next(iter(host.children_of(self.main.pid)), 0)
 
     def role(self, name: str) -> list[int]:
         """Living queue processes: `worker`, `monitor` or `pusher`."""
@@ -128,7 +128,9 @@ class World:
         return [pid for pid in noted if host.parent_of(pid) == self.sentinel]
 
     def cluster(self) -> list[int]:
-        return host.family_of(self.main.pid)
+        """All of the command's own processes; supervisors and what they run are not."""
+        others = {*host.supervisors(self.state), *host.supervised(self.state)}
+        return [pid for pid in host.family_of(self.main.pid) if pid not in others]
 
     # -- pauses ----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from batches.supervisor.client import (
     StopRequest,
     follow,
     run_to_end,
+    start,
 )
 
 DEADLINE_S = 60.0
@@ -130,3 +131,11 @@ def marked(run_dir: Path) -> list[int]:
         if marker in environ.split(b"\0"):
             found.append(int(entry.name))
     return found
+
+
+def start_and_find(
+    run_dir: Path, argv: tuple[str, ...], **fields: object
+) -> tuple[Handle, int]:
+    """The handle of a run whose agent is up, and the pid of its supervisor."""
+    handle = start(run_dir, spec_of(argv, **fields))
+    return handle, supervisor_of(run_dir)

@@ -1,0 +1,78 @@
+"""GET /metrics for Prometheus: read from rows and from the loop when asked, nothing kept."""
+
+from collections.abc import Iterator
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from batches import recovery
+from batches.models import Batch, Run
+from codeframe_site.auth import TokenAuthentication
+from codeframe_site.errors import json_error
+from codeframe_site.limits import LIMITS
+from codeframe_site.looplag import MONITOR
+from tasks.models import Event
+
+
+class Codeframe(Collector):
+    def collect(self) -> Iterator[Metric]:
+        yield from _loop()
+        yield from _requests()
+        yield _by_status("codeframe_batches", "Batches by status", Batch)
+        yield _by_status("codeframe_runs", "Runs by status", Run)
+        yield _gauge("codeframe_leases", "Batches with a living owner", len(recovery.held()))
+        yield _gauge("codeframe_queue_age_seconds", "Longest wait", recovery.oldest_wait())
+        yield CounterMetricFamily("codeframe_events", "Events recorded", Event.objects.count())
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """For operators: a staff session, or a token of one."""
+    if not _may_see(request):
+        return json_error(401, "Sign in or send a token", "UNAUTHORIZED")
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Codeframe())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_see(request: HttpRequest) -> bool:
+    user = request.user
+    if isinstance(user, AnonymousUser):
+        try:
+            found = TokenAuthentication().authenticate(Request(request))
+        except AuthenticationFailed:
+            return False
+        return found is not None and bool(getattr(found[0], "is_staff", False))
+    return bool(user.is_staff)
+
+
+def _loop() -> Iterator[Metric]:
+    for name, part in (("p50", 0.5), ("p99", 0.99)):
+        yield _gauge(
+            f"codeframe_loop_lag_{name}_seconds", "Lag of the last minute", MONITOR.percentile(part)
+        )
+    yield _gauge("codeframe_loop_lag_worst_seconds", "Worst lag since the start", MONITOR.worst)
+    yield CounterMetricFamily("codeframe_loop_spikes", "Lags over the bound", MONITOR.spikes)
+
+
+def _requests() -> Iterator[Metric]:
+    yield _gauge("codeframe_requests_under_way", "Requests under way", LIMITS.under_way)
+    yield CounterMetricFamily("codeframe_requests", "Requests answered", LIMITS.answered)
+    yield CounterMetricFamily("codeframe_requests_refused", "Over the cap", LIMITS.refused)
+
+
+def _by_status(name: str, text: str, model: type[Batch] | type[Run]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["status"])
+    rows = model.objects.order_by().values_list("status").annotate(Count("id"))
+    for status, count in rows:
+        family.add_metric([status], count)
+    return family
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value)

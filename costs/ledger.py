@@ -1,0 +1,130 @@
+"""The only writer of usage, and the sums over it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from costs.models import Usage
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """Token counts are of one call, not cumulative; negative ones are the engine's mistake."""
+
+    call_id: str
+    agent: str
+    model: str
+    at: datetime
+    input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal | None = None
+    price_source: str = ""
+
+
+def record_calls(
+    calls: Sequence[Call],
+    *,
+    workspace_id: UUID,
+    batch_id: UUID | None = None,
+    run_id: UUID | None = None,
+    task_id: UUID | None = None,
+) -> None:
+    """Each call once, however often it is told. Raises ValueError for negative counts."""
+    for call in calls:
+        if min(_tokens(call)) < 0 or (call.cost_usd is not None and call.cost_usd < 0):
+            raise ValueError(f"call {call.call_id}: counts and costs are never negative")
+    Usage.objects.bulk_create(
+        (
+            Usage(
+                workspace_id=workspace_id,
+                batch_id=batch_id,
+                run_id=run_id,
+                task_id=task_id,
+                **vars(call),
+            )
+            for call in calls
+        ),
+        ignore_conflicts=True,
+    )
+
+
+def _tokens(call: Call) -> tuple[int, int, int, int]:
+    return (
+        call.input_tokens,
+        call.cache_read_tokens,
+        call.cache_write_tokens,
+        call.output_tokens,
+    )
+
+
+def usage_of_days(workspace_id: UUID, days: int, *, today: date) -> QuerySet[Usage]:
+    """The last `days` days of UTC, today included."""
+    first = datetime.combine(today - timedelta(days=days - 1), time.min, UTC)
+    last = datetime.combine(today + timedelta(days=1), time.min, UTC)
+    return Usage.objects.filter(workspace_id=workspace_id, at__gte=first, at__lt=last)
+
+
+def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
+    rows = usage_of_days(workspace_id, days, today=today)
+    totals = rows.aggregate(
+        cost=Sum("cost_usd"),
+        tasks=Count("task_id", distinct=True),
+        calls=Count("id"),
+        unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
+        of_tasks=Sum("cost_usd", filter=Q(task_id__isnull=False)),
+    )
+    by_day = dict(
+        rows.order_by()
+        .annotate(day=TruncDate("at", tzinfo=UTC))
+        .values_list("day")
+        .annotate(Sum("cost_usd"))
+    )
+    tasks = totals["tasks"]
+    return {
+        "total_spend_usd": totals["cost"] or ZERO,
+        "total_tasks": tasks,
+        "avg_cost_per_task": (totals["of_tasks"] or ZERO) / tasks if tasks else ZERO,
+        "call_count": totals["calls"],
+        "unpriced_calls": totals["unpriced"],
+        "daily": [
+            {"date": day.isoformat(), "cost_usd": by_day.get(day) or ZERO}
+            for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1))
+        ],
+    }
+
+
+def by(
+    field: str, workspace_id: UUID, days: int, *, today: date, limit: int | None = None
+) -> list[dict[str, Any]]:
+    """Sums grouped by one column, the dearest first."""
+    rows = usage_of_days(workspace_id, days, today=today)
+    if field in ("task_id", "batch_id"):
+        rows = rows.filter(**{f"{field}__isnull": False})
+    grouped = (
+        rows.order_by()
+        .values(field)
+        .annotate(
+            input_tokens=Sum("input_tokens"),
+            cache_read_tokens=Sum("cache_read_tokens"),
+            cache_write_tokens=Sum("cache_write_tokens"),
+            output_tokens=Sum("output_tokens"),
+            total_cost_usd=Sum("cost_usd"),
+            call_count=Count("id"),
+            unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),
+        )
+        .order_by("-total_cost_usd", field)
+    )
+    found = list(grouped[:limit] if limit else grouped)
+    for row in found:
+        row["total_cost_usd"] = row["total_cost_usd"] or ZERO
+    return found
