@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from batches import lifecycle
 from batches.errors import Fenced, InvalidState
+from batches.lifecycle import moves
 from batches.models import Batch, Run
 from batches.models.batch import ACTIVE, BATCH_TRANSITIONS, BatchStatus, StopMode
 from batches.models.run import LIVE, RunStatus
@@ -83,12 +84,12 @@ def test_the_one_mover_follows_the_table(source: BatchStatus, target: BatchStatu
     changes = {"stop_mode": StopMode.STOP, "finished_at": finished_at}
     before = picture()
     if target in BATCH_TRANSITIONS[source]:
-        lifecycle._move_batch(batch, target, changes=changes)
+        moves.move_batch(batch, target, changes=changes)
         batch.refresh_from_db()
         assert batch.status == target
     else:
         with pytest.raises(InvalidState, match=f"is {source} and cannot become {target}"):
-            lifecycle._move_batch(batch, target, changes=changes)
+            moves.move_batch(batch, target, changes=changes)
         assert picture() == before
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from batches import lifecycle
 from batches.errors import Fenced, InvalidState
+from batches.lifecycle import moves
 from batches.models import Run
 from batches.models.run import LIVE, RUN_TRANSITIONS, RunStatus
 from batches.reasons import Reason
@@ -73,12 +74,12 @@ def test_the_one_mover_follows_the_table(source: RunStatus, target: RunStatus) -
     finished_at = None if target in LIVE else timezone.now()
     before = picture()
     if target in RUN_TRANSITIONS[source]:
-        lifecycle._move_run(run.id, target, finished_at=finished_at)
+        moves.move_run(run.id, target, finished_at=finished_at)
         run.refresh_from_db()
         assert run.status == target
     else:
         with pytest.raises(InvalidState, match=f"cannot become {target}"):
-            lifecycle._move_run(run.id, target, finished_at=finished_at)
+            moves.move_run(run.id, target, finished_at=finished_at)
         assert picture() == before
 
 

@@ -133,9 +133,7 @@ def marked(run_dir: Path) -> list[int]:
     return found
 
 
-def start_and_find(
-    run_dir: Path, argv: tuple[str, ...], **fields: object
-) -> tuple[Handle, int]:
+def start_and_find(run_dir: Path, argv: tuple[str, ...], **fields: object) -> tuple[Handle, int]:
     """The handle of a run whose agent is up, and the pid of its supervisor."""
     handle = start(run_dir, spec_of(argv, **fields))
     return handle, supervisor_of(run_dir)

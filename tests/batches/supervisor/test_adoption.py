@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from batches.supervisor import agent_supervisor, client
-from batches.supervisor.client import adopt, kill_leftovers, let_go, read_exit, start, stop
-from batches.supervisor.processes import host_id
+from batches.supervisor import client
+from batches.supervisor.client import adopt, let_go, read_exit, start, stop
 from tests.batches.supervisor import follower
 from tests.batches.supervisor.helpers import (
     Output,

@@ -6,26 +6,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from batches.supervisor import agent_supervisor, client
-from batches.supervisor.client import adopt, kill_leftovers, let_go, read_exit, start, stop
+from batches.supervisor.client import adopt, kill_leftovers, let_go, read_exit, stop
 from batches.supervisor.processes import host_id
-from tests.batches.supervisor import follower
 from tests.batches.supervisor.helpers import (
     Output,
     follow_on,
     is_alive,
     marked,
-    parent_of,
-    run,
     sh,
     spec_of,
     start_and_find,
-    supervisor_of,
     wait_until,
 )
 

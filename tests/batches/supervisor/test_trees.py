@@ -108,7 +108,9 @@ def test_a_child_that_is_about_to_finish_may_say_its_last_words(tmp_path: Path) 
 
 def test_a_polite_agent_may_clean_up_within_the_grace(tmp_path: Path) -> None:
     run_dir, up, cleaned = tmp_path / "run", tmp_path / "up", tmp_path / "cleaned"
-    agent = sh(f"trap 'sleep 0.2; touch {cleaned}; exit 7' TERM; touch {up}; while :; do sleep 0.02; done")
+    agent = sh(
+        f"trap 'sleep 0.2; touch {cleaned}; exit 7' TERM; touch {up}; while :; do sleep 0.02; done"
+    )
     record = stop_it(run_dir, agent, up.exists, grace_s=30)
     assert (record.cause, record.code) == ("stopped", 7)
     assert cleaned.exists()
