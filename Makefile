@@ -5,13 +5,14 @@ PY := $(VENV)/bin/python
 DEMO_STATE ?= $(CURDIR)/.demo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo run test test-postgres check bench lock clean
+.PHONY: help install demo run test test-postgres test-faults test-faults-postgres check bench lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    run a real batch on a throw-away repository"
 	@echo "make run     start the web server and the worker"
 	@echo "make test    run the tests (SQLite; PostgreSQL too when TEST_DATABASE_URL is set)"
+	@echo "make test-faults  kill every process at every boundary, on the same databases"
 	@echo "make check   ruff, mypy, import contracts, migrations, the architecture's tests"
 	@echo "make bench   measure our own overhead"
 
@@ -46,6 +47,21 @@ test-postgres: install
 	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
 	@echo "tests on PostgreSQL"
 	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest $(ARGS)
+
+# kill -9 of every process at every boundary; minutes, not seconds. See docs/reliability.md.
+test-faults: install
+	@echo "fault tests on SQLite"
+	@DATABASE_URL= $(PY) -m pytest -m faults $(ARGS) tests/faults
+ifdef TEST_DATABASE_URL
+	@$(MAKE) --no-print-directory test-faults-postgres
+else
+	@echo "fault tests on PostgreSQL were skipped: set TEST_DATABASE_URL=postgres://user@host/name"
+endif
+
+test-faults-postgres: install
+	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
+	@echo "fault tests on PostgreSQL"
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest -m faults $(ARGS) tests/faults
 
 # Type checker and migrations read the settings, which make the state folder: not in your home.
 check: export CODEFRAME_STATE_DIR := $(CURDIR)/$(VENV)/state-of-check

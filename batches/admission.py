@@ -11,7 +11,7 @@ from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
 from batches.models import CommandEngine
 from batches.options import BatchOptions
-from batches.plan import dependency_edges
+from batches.plan import FEW, dependency_edges
 from tasks.errors import ValidationFailed
 from tasks.models import Task, Workspace
 from tasks.models.task import FINISHED, TaskStatus
@@ -61,6 +61,8 @@ class Admission:
         wanted = dict.fromkeys(self.task_ids)
         if not wanted:
             raise NothingToRun("no task was named")
+        if len(wanted) <= FEW:
+            rows = rows.filter(id__in=list(wanted))
         found = {task.id: task for task in rows if task.id in wanted}
         missing = [str(task_id) for task_id in wanted if task_id not in found]
         if missing:

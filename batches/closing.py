@@ -12,7 +12,6 @@ from batches.checking import check_tree, waived_by
 from batches.gates.catalog import GateError
 from batches.gates.outcomes import Verification, VerificationState, summarize
 from batches.integration import landing, trees
-from batches.integration.changes import list_changes
 from batches.lease import Lease, read_orders
 from batches.models import Batch, Run
 from batches.models.batch import BatchStatus, Land
@@ -94,7 +93,11 @@ def _finish(lease: Lease, status: BatchStatus, reason: str = "", message: str = 
 
 
 def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
-    """Gates on the integrated tree; evidence about the very same tree is not gathered twice."""
+    """Gates on a clean checkout of the integrated tree.
+
+    What the runs' own gates said is not enough, even of the very same tree: there an agent may
+    have left ignored files, tools of its own among them.
+    """
     try:
         verification = _evidence(lease, place, scope)
     except (GitError, GateError, SupervisorStartError) as error:
@@ -124,11 +127,6 @@ def _evidence(lease: Lease, place: Place, scope: StopScope) -> Verification:
     if not place.isolated:
         return _of_last_run(batch)
     tip = place.tip()
-    same = _run_with_this_tree(place, tip)
-    if same is not None:
-        return Verification(
-            state=VerificationState(same.verification), reason=same.verification_reason
-        )
     tree = paths.tree_dir(batch.id)
     trees.remove(tree)
     trees.create(place.store, tree_dir=tree, base=tip, branch="codeframe/validation")
@@ -144,15 +142,6 @@ def _evidence(lease: Lease, place: Place, scope: StopScope) -> Verification:
         )
     finally:
         trees.remove(tree)
-
-
-def _run_with_this_tree(place: Place, tip: str) -> Run | None:
-    """A run whose own checked tree is, byte for byte, the integrated one."""
-    last = _last_runs(place.batch).filter(integrated_commit=tip).first()
-    if last is None or not last.verification:
-        return None
-    differs = list_changes(place.store, base=last.capture_commit, commit=tip)
-    return None if differs else last
 
 
 def _of_last_run(batch: Batch) -> Verification:

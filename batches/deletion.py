@@ -11,7 +11,8 @@ from batches.models import Batch, Run
 from batches.models.batch import ACTIVE
 from batches.models.run import LIVE
 from tasks import registry
-from tasks.errors import Conflict
+from tasks.audit import audit
+from tasks.errors import Conflict, NotFound
 from tasks.models import Task, Workspace
 from tasks.text import plural
 
@@ -20,6 +21,8 @@ def delete_task(*, task: Task) -> None:
     """Raises Conflict while a run of it is queued or under way. Dependents lose the dependency."""
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(id=task.workspace_id)
+        if not Task.objects.filter(id=task.id).exists():
+            raise NotFound("it is no longer there")
         live = Run.objects.filter(task=task, status__in=LIVE).select_related("batch").first()
         if live:
             raise Conflict(
@@ -29,7 +32,7 @@ def delete_task(*, task: Task) -> None:
         registry.remove_task(task=task)
 
 
-def remove_workspace(*, workspace: Workspace, with_history: bool) -> None:
+def remove_workspace(*, workspace: Workspace, with_history: bool, by: str = "") -> None:
     """Forgets it, with what lies in the state folder; the repository and its refs stay.
 
     Raises WorkspaceBusy, and Conflict when there is history and `with_history` is not set.
@@ -43,10 +46,11 @@ def remove_workspace(*, workspace: Workspace, with_history: bool) -> None:
         if count and not with_history:
             raise Conflict(
                 f"workspace {workspace.name} has a history ({plural(count, 'batch', 'batches')}); "
-                "say --delete-history to delete its records and the agents' output too "
-                "(the repository and its refs stay)"
+                "say --delete-history (in the API ?delete_history=true) to delete its records and "
+                "the agents' output too (the repository and its refs stay)"
             )
         ended.delete()
+        audit(by, "workspace.delete", workspace.name, {"path": workspace.repo_path})
         workspace.delete()
     # After the commit: files may take long, and rows must never point to what is gone.
     for folder in folders:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 class WorkspaceBusy(DomainError):
     code: ClassVar[str] = "CONFLICT"
+    title = "A batch is already running in this workspace"
 
     def __init__(self, batch: "Batch") -> None:
         super().__init__(
@@ -35,6 +36,7 @@ class InvalidTasks(DomainError):
 
 class NothingToRun(DomainError):
     code: ClassVar[str] = "INVALID_REQUEST"
+    title = "No tasks to execute"
 
 
 class Fenced(Exception):

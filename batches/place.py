@@ -70,15 +70,24 @@ class Place:
         self._save(integrated_commit=new)
 
     def _branch_tip(self) -> str | None:
-        """None while there is no branch. Its file is read by hand: a git process costs more than
-        all our own part of a run; git is asked when the branch is packed, or is no plain ref."""
-        try:
-            commit = (self.store.raw / self.ref).read_text().strip()
-        except FileNotFoundError:
-            commit = ""
-        return commit if _OBJECT.fullmatch(commit) else git.resolve(self.store, self.ref)
+        """None while there is no branch. Read by hand, first where git writes first: a process
+        takes longer than all our own part of a run. What is no plain ref is left to git."""
+        refs = self.store.raw
+        commit = _read(refs / self.ref).decode(errors="replace").strip()
+        if _OBJECT.fullmatch(commit):
+            return commit
+        if not commit and self.ref.encode() not in _read(refs / "packed-refs"):
+            return None
+        return git.resolve(self.store, self.ref)
 
     def _save(self, **facts: str) -> None:
         for name, value in facts.items():
             setattr(self.batch, name, value)
         persist(lambda: self._lease.require(**facts))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""

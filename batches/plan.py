@@ -6,6 +6,7 @@ from datetime import datetime
 from heapq import heappop, heappush
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from batches.models import Batch, Run
@@ -15,6 +16,8 @@ from tasks.models.task import FINISHED
 from tasks.planning.graph import Place, ReadySet
 
 FOREVER = 3600.0
+FEW = 500
+"""Ids that a query may name one by one."""
 
 
 class Plan:
@@ -144,17 +147,18 @@ def load_plan(batch: Batch) -> Plan:
 
 
 def dependency_edges(task_ids: Iterable[UUID]) -> dict[UUID, list[UUID]]:
-    """Task -> its dependencies, in one query whatever the number of tasks."""
+    """Task -> its dependencies, in one query whatever the number of tasks of one workspace."""
     wanted = set(task_ids)
-    first = next(iter(wanted), None)
-    if first is None:
-        return {}
-    workspace = Task.objects.filter(id=first).values("workspace_id")
-    pairs = TaskDependency.objects.filter(task__workspace_id__in=workspace).values_list(
-        "task_id", "depends_on_id"
-    )
     edges: dict[UUID, list[UUID]] = defaultdict(list)
-    for task_id, dependency_id in pairs:
+    for task_id, dependency_id in _edges_around(wanted).values_list("task_id", "depends_on_id"):
         if task_id in wanted:
             edges[task_id].append(dependency_id)
     return edges
+
+
+def _edges_around(wanted: set[UUID]) -> QuerySet[TaskDependency]:
+    """Of these tasks, and of the rest of their workspace when they are too many to be named."""
+    if len(wanted) <= FEW:
+        return TaskDependency.objects.filter(task_id__in=wanted)
+    workspace = Task.objects.filter(id=next(iter(wanted))).values("workspace_id")
+    return TaskDependency.objects.filter(task__workspace_id__in=workspace)

@@ -1,6 +1,9 @@
 """The text an agent is given."""
 
-from django.template.loader import render_to_string
+from functools import cache
+
+from django.conf import settings
+from django.template import Context, Engine, Template
 
 from batches.models import Run
 from tasks.models import Task
@@ -13,16 +16,20 @@ OUTPUT_SHOWN = 4000
 def task_prompt(run: Run, task: Task) -> str:
     """The task, answers people gave, and what went wrong in the attempt before."""
     earlier = _earlier(run, task) if run.attempt > 1 else None
-    return render_to_string(
-        "prompts/task.md",
-        {
-            "title": task.title,
-            "description": task.description,
-            "answers": task.blockers.filter(status=BlockerStatus.ANSWERED).order_by("created_at"),
-            "earlier": earlier,
-            "failed_gates": _failed_gates(earlier) if earlier else [],
-        },
-    )
+    facts = {
+        "title": task.title,
+        "description": task.description,
+        "answers": task.blockers.filter(status=BlockerStatus.ANSWERED).order_by("created_at"),
+        "earlier": earlier,
+        "failed_gates": _failed_gates(earlier) if earlier else [],
+    }
+    return _template().render(Context(facts))
+
+
+@cache
+def _template() -> Template:
+    """By an engine of its own: the pages' engine first imports every app's tags, for 0.3 s."""
+    return Engine(dirs=[str(settings.BASE_DIR / "templates")]).get_template("prompts/task.md")
 
 
 def _earlier(run: Run, task: Task) -> Run | None:

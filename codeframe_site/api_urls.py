@@ -2,38 +2,53 @@
 
 from django.urls import path
 
-from batches.api import batches, execute, runs, schedule, workspaces
-from batches.api import tasks as task_actions
+from batches.api import (
+    artefacts,
+    batches,
+    execute,
+    members,
+    runs,
+    schedule,
+    task_actions,
+    workspaces,
+)
+from batches.api import blockers as answers
+from batches.api import tasks as batch_tasks
 from codeframe_site import tokens_api
 from tasks.api import blockers, costs, events
 from tasks.api import tasks as task_views
 
 urlpatterns = [
     path("workspaces", workspaces.WorkspacesView.as_view()),
+    path("workspaces/current", workspaces.CurrentWorkspaceView.as_view()),
+    path("workspaces/exists", workspaces.WorkspaceExistsView.as_view()),
     path("workspaces/<uuid:workspace_id>", workspaces.WorkspaceView.as_view()),
+    path("workspaces/<uuid:workspace_id>/members", members.MembersView.as_view()),
+    path("workspaces/<uuid:workspace_id>/members/<str:username>", members.MemberView.as_view()),
     path("tasks", task_views.TasksView.as_view()),
     path("tasks/execute", execute.ExecuteView.as_view()),
-    path("tasks/approve", task_actions.ApproveView.as_view()),
-    path("tasks/assignment-status", task_actions.AssignmentStatusView.as_view()),
-    path("tasks/<uuid:task_id>", task_actions.TaskWithDeleteView.as_view()),
+    path("tasks/approve", batch_tasks.ApproveView.as_view()),
+    path("tasks/assignment-status", batch_tasks.AssignmentStatusView.as_view()),
+    path("tasks/<uuid:task_id>", batch_tasks.TaskWithDeleteView.as_view()),
     path("tasks/<uuid:task_id>/start", task_actions.StartView.as_view()),
     path("tasks/<uuid:task_id>/stop", task_actions.StopTaskView.as_view()),
     path("tasks/<uuid:task_id>/resume", task_actions.ResumeTaskView.as_view()),
-    path("tasks/<uuid:task_id>/run", task_actions.TaskRunView.as_view()),
+    path("tasks/<uuid:task_id>/run", batch_tasks.TaskRunView.as_view()),
     path("tasks/<uuid:task_id>/runs", runs.TaskRunsView.as_view()),
     path("batches", batches.BatchesView.as_view()),
     path("batches/<uuid:batch_id>", batches.BatchView.as_view()),
+    path("batches/<uuid:batch_id>/runs", runs.BatchRunsView.as_view()),
     path("batches/<uuid:batch_id>/stop", batches.StopView.as_view()),
     path("batches/<uuid:batch_id>/cancel", batches.CancelView.as_view()),
     path("batches/<uuid:batch_id>/resume", batches.ResumeView.as_view()),
     path("batches/<uuid:batch_id>/retry", batches.RetryView.as_view()),
     path("runs/<uuid:run_id>", runs.RunView.as_view()),
-    path("runs/<uuid:run_id>/output", runs.RunOutputView.as_view()),
-    path("runs/<uuid:run_id>/patch", runs.RunPatchView.as_view()),
+    path("runs/<uuid:run_id>/output", artefacts.RunOutputView.as_view()),
+    path("runs/<uuid:run_id>/patch", artefacts.RunPatchView.as_view()),
     path("runs/<uuid:run_id>/stop", runs.RunStopView.as_view()),
     path("blockers", blockers.BlockersView.as_view()),
     path("blockers/<uuid:blocker_id>", blockers.BlockerView.as_view()),
-    path("blockers/<uuid:blocker_id>/answer", blockers.AnswerView.as_view()),
+    path("blockers/<uuid:blocker_id>/answer", answers.AnswerView.as_view()),
     path("blockers/<uuid:blocker_id>/resolve", blockers.ResolveView.as_view()),
     path("events", events.EventsView.as_view()),
     path("schedule", schedule.ScheduleView.as_view()),

@@ -8,8 +8,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
-from django.db import DatabaseError, OperationalError
+from django.core.exceptions import (
+    ObjectDoesNotExist,
+    PermissionDenied,
+    SuspiciousOperation,
+    ValidationError,
+)
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -67,11 +72,15 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
         return _api(error)
     if isinstance(error, Http404):
         return Response(error_body("Not found", "NOT_FOUND"), status=404)
+    if isinstance(error, ObjectDoesNotExist):
+        # It was there when it was looked up, and somebody has deleted it since.
+        log.warning("gone while it was asked for: %s", error)
+        return Response(error_body("Not found", "NOT_FOUND", "it is no longer there"), status=404)
     if isinstance(error, PermissionDenied):
         return Response(error_body("Forbidden", "FORBIDDEN"), status=403)
     if isinstance(error, ValidationError | SuspiciousOperation):
         return Response(error_body("Invalid request", "INVALID_REQUEST"), status=400)
-    if isinstance(error, OperationalError):
+    if isinstance(error, OperationalError | InterfaceError):
         return _unavailable(error)
     return Response(unexpected(error), status=500)
 
@@ -99,15 +108,20 @@ def _api(error: exceptions.APIException) -> Response:
     if isinstance(error, exceptions.ValidationError):
         fields = _fields(error.detail)
         name, sentences = next(iter(fields.items()))
-        body = error_body("Invalid input", "VALIDATION_ERROR", f"{name}: {sentences[0]}", fields)
+        sentence = f"{name}: {sentences[0]}" if name else sentences[0]
+        body = error_body("Invalid input", "VALIDATION_ERROR", sentence, fields)
         return Response(body, status=422)
     for kind, (status, code, title) in _API.items():
         if isinstance(error, kind):
             return Response(
                 error_body(title, code, str(error.detail)), status=status, headers=headers
             )
-    body = error_body("Invalid request", "INVALID_REQUEST", str(error.detail))
+    title = _TITLES_BY_STATUS.get(error.status_code, "Invalid request")
+    body = error_body(title, "INVALID_REQUEST", str(error.detail))
     return Response(body, status=error.status_code, headers=headers)
+
+
+_TITLES_BY_STATUS = {413: "Body too large"}
 
 
 _API: dict[type[exceptions.APIException], tuple[int, str, str]] = {
@@ -137,8 +151,8 @@ def _fields(detail: Any) -> dict[str, list[str]]:
     return {"": [str(sentence) for sentence in sentences]}
 
 
-def _unavailable(error: DatabaseError) -> Response:
-    log.warning("database: %s", str(error).splitlines()[:1])
+def _unavailable(error: Exception) -> Response:
+    log.warning("database: %s", (str(error).splitlines() or ["no answer"])[0])
     return Response(
         error_body("Service unavailable", "SERVICE_UNAVAILABLE", "the database does not answer"),
         status=503,

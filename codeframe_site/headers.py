@@ -15,7 +15,14 @@ _POLICY = {
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
 }
-POLICY = "; ".join(f"{name} {value}" for name, value in _POLICY.items())
+
+
+def policy(**changes: str) -> str:
+    """The policy with some of its lines changed."""
+    return "; ".join(f"{name} {value}" for name, value in (_POLICY | changes).items())
+
+
+POLICY = policy()
 
 
 class ContentPolicyMiddleware(MiddlewareMixin):

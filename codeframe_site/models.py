@@ -24,9 +24,10 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     hint = models.CharField(max_length=12, editable=False, help_text="First letters of the key")
     scope = models.CharField(max_length=5, choices=Scope.choices, default=Scope.READ)
-    workspaces = models.ManyToManyField(
-        Workspace, blank=True, help_text="Only these; none chosen means all of the user's"
+    limited = models.BooleanField(
+        default=False, help_text="To its workspaces; else it opens all of the user's"
     )
+    workspaces = models.ManyToManyField(Workspace, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -40,21 +41,3 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
-
-
-class AuditEntry(models.Model):
-    """Who changed rights, settings or money, or gave a free command line; never edited."""
-
-    at = models.DateTimeField(auto_now_add=True)
-    user = models.CharField(max_length=200)
-    action = models.CharField(max_length=60)
-    subject = models.CharField(max_length=300, blank=True)
-    detail = models.JSONField(default=dict)
-
-    class Meta:
-        verbose_name_plural = "audit entries"
-        ordering = ["-at", "-id"]
-        indexes = [models.Index(fields=["action", "-at"])]
-
-    def __str__(self) -> str:
-        return f"{self.at:%Y-%m-%d %H:%M} {self.user} {self.action} {self.subject}"

@@ -55,6 +55,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "codeframe_site.headers.ContentPolicyMiddleware",
+    "codeframe_site.sign_in.SignInThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -119,14 +120,17 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["codeframe_site.parsers.StrictJsonParser"],
     "EXCEPTION_HANDLER": "codeframe_site.errors.exception_handler",
     "UNICODE_JSON": True,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "codeframe_site.schema.Schema",
     "DEFAULT_THROTTLE_CLASSES": ["codeframe_site.throttles.CallThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "read": env.text("CODEFRAME_RATE_READ", "6000/min", "Reading requests per caller"),
         "write": env.text("CODEFRAME_RATE_WRITE", "600/min", "Changing requests per caller"),
+        "login": env.text(
+            "CODEFRAME_RATE_LOGIN", "10/min", "Attempts to sign in, per name and address"
+        ),
         "start": env.text("CODEFRAME_RATE_START", "60/min", "Requests that start work, per caller"),
     },
 }
@@ -146,6 +150,8 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v2",
+    "OAS_VERSION": "3.1.0",
+    "POSTPROCESSING_HOOKS": [],
 }
 HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
 WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)

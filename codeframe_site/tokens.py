@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from codeframe_site.models import ApiToken, Scope
+from tasks.audit import audit
 from tasks.models import Workspace
 
 PREFIX = "cf_"
@@ -23,19 +25,27 @@ def make_token(
     name: str,
     scope: Scope = Scope.READ,
     expires_at: datetime | None = None,
-    workspaces: Iterable[Workspace] = (),
+    workspaces: Iterable[Workspace] | None = None,
+    by: str = "",
 ) -> tuple[ApiToken, str]:
-    """The row and the key, which is nowhere kept."""
+    """The row and the key, which is nowhere kept. No `workspaces`: all that the user may see.
+
+    A token whose last workspace is removed opens nothing any more, instead of everything.
+    """
     key = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        user=user,
-        name=name,
-        scope=scope,
-        expires_at=expires_at,
-        digest=_digest(key),
-        hint=key[:8],
-    )
-    token.workspaces.set(workspaces)
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            user=user,
+            name=name,
+            scope=scope,
+            expires_at=expires_at,
+            limited=workspaces is not None,
+            digest=_digest(key),
+            hint=key[:8],
+        )
+        token.workspaces.set(workspaces or ())
+        detail = {"user": user.username, "name": name, "scope": scope, "limited": token.limited}
+        audit(by or user.username, "token.create", token.id, detail)
     return token, key
 
 
@@ -53,8 +63,14 @@ def find_token(key: str) -> ApiToken | None:
     return token
 
 
-def revoke_token(token: ApiToken) -> None:
-    ApiToken.objects.filter(id=token.id, revoked_at__isnull=True).update(revoked_at=timezone.now())
+def revoke_token(token: ApiToken, *, by: str) -> None:
+    """At once, and for good; once more is the same."""
+    with transaction.atomic():
+        revoked = ApiToken.objects.filter(id=token.id, revoked_at__isnull=True).update(
+            revoked_at=timezone.now()
+        )
+        if revoked:
+            audit(by, "token.revoke", token.id, {"user": token.user.username, "name": token.name})
 
 
 def _digest(key: str) -> str:

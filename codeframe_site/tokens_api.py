@@ -10,72 +10,151 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from codeframe_site.audit import audit
 from codeframe_site.models import ApiToken, Scope
 from codeframe_site.tickets import TICKET_SECONDS, make_ticket
 from codeframe_site.tokens import make_token, revoke_token
-from tasks.api.base import ApiView, StrictInteger, StrictSerializer, StrictText, read_input
+from tasks.api.base import ApiView
+from tasks.api.describe import WORKSPACE, asked, describe, paged
+from tasks.api.fields import StrictInteger, StrictSerializer, StrictText, id_list, read_input
 from tasks.api.pages import page_of
+from tasks.api.query import yes_or_no
+from tasks.api.shapes import Shape, maybe, text
 from tasks.errors import NotFound
+from tasks.models import Workspace
 from tasks.models.membership import Role
 
 MAX_DAYS = 3650
+ORDERS = {
+    "-created": ("-created_at", "id"),
+    "created": ("created_at", "id"),
+    "name": ("name", "id"),
+}
+
+
+class TokenShape(Shape):
+    id = serializers.UUIDField()
+    name = text()
+    hint = text(help_text="How the key begins")
+    scope = serializers.ChoiceField(choices=Scope.values)
+    limited = serializers.BooleanField(help_text="To some workspaces")
+    created_at = serializers.DateTimeField()
+    expires_at = maybe(serializers.DateTimeField)
+    last_used_at = maybe(serializers.DateTimeField)
+    revoked_at = maybe(serializers.DateTimeField)
+
+
+class NewTokenShape(TokenShape):
+    key = text(help_text="Shown this once")
+
+
+class TokenListShape(Shape):
+    tokens = TokenShape(many=True)
+    next_cursor = maybe(serializers.CharField)
+
+
+class RevokedShape(Shape):
+    id = serializers.UUIDField()
+    revoked = serializers.BooleanField()
+
+
+class TicketShape(Shape):
+    ticket = text()
+    expires_in = serializers.IntegerField(help_text="Seconds")
 
 
 class TokensView(ApiView):
-    scope = "admin"
+    reading_scope = writing_scope = "admin"
 
     class Input(StrictSerializer):
         name = StrictText(max_length=100)
         scope = serializers.ChoiceField(choices=Scope.values, default=Scope.READ)
         expires_in_days = StrictInteger(min_value=1, max_value=MAX_DAYS, required=False)
-        workspace_ids = serializers.ListField(
-            child=serializers.UUIDField(), required=False, max_length=100
-        )
+        workspace_ids = id_list(min_length=1, max_length=100)
 
+    @describe(
+        "list_tokens",
+        "One's own tokens",
+        returns=TokenListShape,
+        query=[
+            asked("revoked", "true or false", bool),
+            *paged(ORDERS, default=50, maximum=200),
+        ],
+    )
     def get(self, request: Request) -> Response:
         rows = ApiToken.objects.filter(user=cast("User", request.user))
-        found, cursor = page_of(rows, request, order=("-created_at", "id"), default=50, maximum=200)
+        revoked = yes_or_no(request, "revoked")
+        if revoked is not None:
+            rows = rows.filter(revoked_at__isnull=not revoked)
+        found, cursor = page_of(rows, request, orders=ORDERS, default=50, maximum=200)
         return Response({"tokens": [token_object(t) for t in found], "next_cursor": cursor})
 
+    @describe(
+        "create_token",
+        "Make a token for oneself",
+        returns=NewTokenShape,
+        status=201,
+        takes=Input,
+        example={"name": "nightly", "scope": "write", "expires_in_days": 90},
+    )
     def post(self, request: Request) -> Response:
-        """The key is in this answer and nowhere else."""
+        """The key is in this answer and nowhere else. No token makes one that may more."""
         given = read_input(self.Input, request.data)
-        wanted = given.get("workspace_ids", [])
-        workspaces = list(self.visible().filter(id__in=wanted))
-        if len(workspaces) != len(set(wanted)):
-            raise NotFound("no such workspace")
-        days = given.get("expires_in_days")
         token, key = make_token(
             user=cast("User", request.user),
             name=given["name"],
             scope=given["scope"],
-            expires_at=timezone.now() + timedelta(days=days) if days else None,
-            workspaces=workspaces,
+            expires_at=self._expiry(given.get("expires_in_days")),
+            workspaces=self._workspaces(given.get("workspace_ids")),
         )
-        audit(request.user, "token.create", str(token.id), {"scope": token.scope})
         return Response(token_object(token) | {"key": key}, status=201)
+
+    def _expiry(self, days: int | None) -> datetime | None:
+        maker = cast("ApiToken | None", self.request.auth)
+        ends = [
+            timezone.now() + timedelta(days=days) if days else None,
+            maker.expires_at if maker else None,
+        ]
+        return min((end for end in ends if end), default=None)
+
+    def _workspaces(self, wanted: list[UUID] | None) -> list[Workspace] | None:
+        maker = cast("ApiToken | None", self.request.auth)
+        if wanted is None:
+            return list(self.visible()) if maker and maker.limited else None
+        found = list(self.visible().filter(id__in=wanted))
+        if len(found) != len(set(wanted)):
+            raise NotFound("no such workspace")
+        return found
 
 
 class TokenView(ApiView):
-    scope = "admin"
+    reading_scope = writing_scope = "admin"
 
+    @describe("revoke_token", "Revoke a token, at once", returns=RevokedShape)
     def delete(self, request: Request, token_id: UUID) -> Response:
-        token = ApiToken.objects.filter(id=token_id, user=cast("User", request.user)).first()
+        rows = ApiToken.objects.filter(user=cast("User", request.user)).select_related("user")
+        token = rows.filter(id=token_id).first()
         if token is None:
             raise NotFound("no such token")
-        revoke_token(token)
-        audit(request.user, "token.revoke", str(token.id))
+        revoke_token(token, by=request.user.get_username())
         return Response({"id": str(token.id), "revoked": True})
 
 
 class TicketView(ApiView):
-    scope = "read"
+    writing_scope = "read"
     writing_role = Role.VIEWER
 
     class Input(StrictSerializer):
         purpose = serializers.ChoiceField(choices=["events"], default="events")
 
+    @describe(
+        "create_stream_ticket",
+        "A ticket for a browser's stream",
+        returns=TicketShape,
+        status=201,
+        takes=Input,
+        query=WORKSPACE,
+        example={"purpose": "events"},
+    )
     def post(self, request: Request) -> Response:
         """For a browser's stream, which cannot send a header; bound to user and workspace."""
         purpose = read_input(self.Input, request.data)["purpose"]
@@ -92,6 +171,7 @@ def token_object(token: ApiToken) -> dict[str, object]:
         "name": token.name,
         "hint": token.hint,
         "scope": token.scope,
+        "limited": token.limited,
         "created_at": _time(token.created_at),
         "expires_at": _time(token.expires_at),
         "last_used_at": _time(token.last_used_at),

@@ -1,9 +1,10 @@
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView
 
 from batches.web import pages as batch_pages
 from codeframe_site import pages
+from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
 from codeframe_site.ready import ready
 
@@ -27,7 +28,7 @@ urlpatterns = [
     path("ready", ready),
     path("metrics", metrics),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="api-docs"),
+    path("api/docs", DocsView.as_view(url_name="schema"), name="api-docs"),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,13 +1,13 @@
 """The only writer of usage, and the sums over it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
 from costs.models import Usage
@@ -68,10 +68,14 @@ def _tokens(call: Call) -> tuple[int, int, int, int]:
 
 
 def usage_of_days(workspace_id: UUID, days: int, *, today: date) -> QuerySet[Usage]:
+    return _days(days, today).filter(workspace_id=workspace_id)
+
+
+def _days(days: int, today: date) -> QuerySet[Usage]:
     """The last `days` days of UTC, today included."""
     first = datetime.combine(today - timedelta(days=days - 1), time.min, UTC)
     last = datetime.combine(today + timedelta(days=1), time.min, UTC)
-    return Usage.objects.filter(workspace_id=workspace_id, at__gte=first, at__lt=last)
+    return Usage.objects.filter(at__gte=first, at__lt=last)
 
 
 def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
@@ -106,7 +110,7 @@ def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
 def by(
     field: str, workspace_id: UUID, days: int, *, today: date, limit: int | None = None
 ) -> list[dict[str, Any]]:
-    """Sums grouped by one column, the dearest first."""
+    """Sums grouped by one column, the dearest first, those without any price last."""
     rows = usage_of_days(workspace_id, days, today=today)
     if field in ("task_id", "batch_id"):
         rows = rows.filter(**{f"{field}__isnull": False})
@@ -122,9 +126,34 @@ def by(
             call_count=Count("id"),
             unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),
         )
-        .order_by("-total_cost_usd", field)
+        # Databases disagree on where the unpriced ones stand.
+        .order_by(F("total_cost_usd").desc(nulls_last=True), field)
     )
     found = list(grouped[:limit] if limit else grouped)
     for row in found:
         row["total_cost_usd"] = row["total_cost_usd"] or ZERO
     return found
+
+
+def busiest_agents(task_ids: Collection[UUID], days: int, *, today: date) -> dict[UUID, str]:
+    """For each task the agent with the most calls; of several the first by name."""
+    rows = (
+        _days(days, today)
+        .filter(task_id__in=task_ids)
+        .order_by()
+        .values_list("task_id", "agent")
+        .annotate(calls=Count("id"))
+        .order_by("calls", "-agent")
+    )
+    return {task_id: agent for task_id, agent, _ in rows if task_id}
+
+
+def cost_of_runs(batch_ids: Collection[UUID]) -> dict[UUID, Decimal]:
+    """By run id; a run of which no price is known is left out."""
+    rows = (
+        Usage.objects.filter(batch_id__in=batch_ids, run_id__isnull=False, cost_usd__isnull=False)
+        .order_by()
+        .values_list("run_id")
+        .annotate(Sum("cost_usd"))
+    )
+    return {run_id: cost for run_id, cost in rows if run_id}

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
-from tasks.errors import DomainError, NotFound
+from tasks.errors import Forbidden, NotFound
 from tasks.models import Membership, Workspace
 from tasks.models.membership import RANK, Role
-
-
-class Forbidden(DomainError):
-    code = "FORBIDDEN"
 
 
 def visible_workspaces(
@@ -21,7 +17,7 @@ def visible_workspaces(
     if not user.is_superuser:
         rows = rows.filter(memberships__user=user)
     if limited_to is not None:
-        rows = rows.filter(Q(id__in=limited_to.values("id")))
+        rows = rows.filter(id__in=limited_to.values("id"))
     return rows
 
 

@@ -13,7 +13,16 @@ from tasks.blockers import answer_blocker
 from tasks.errors import DomainError
 from tasks.events import types
 from tasks.lifecycle import move_task
-from tasks.models import Blocker, Event, EventCounter, Membership, Task, TaskDependency, Workspace
+from tasks.models import (
+    AuditEntry,
+    Blocker,
+    Event,
+    EventCounter,
+    Membership,
+    Task,
+    TaskDependency,
+    Workspace,
+)
 from tasks.models.blocker import BlockerStatus
 from tasks.models.task import TaskStatus
 
@@ -175,3 +184,11 @@ class EventCounterAdmin(HistoryAdmin):
     list_select_related = ["workspace"]
     search_fields = ["workspace__name"]
     ordering = ["workspace_id"]
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(HistoryAdmin):
+    list_display = ["at", "user", "action", "subject"]
+    list_filter = ["action"]
+    search_fields = ["user", "subject"]
+    ordering = ["-id"]

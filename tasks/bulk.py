@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,22 @@ def insert_rows(
     Their cells are texts, whole numbers, UUIDs or None. What is neither named nor shared has the
     field's default, worked out once: so name a primary key that is a UUID. No signals are sent.
     """
-    varying, same = _split(model, columns)
+    sql, same = _statement(model, tuple(columns))
+    data = json.dumps([[_cell(value) for value in row] for row in rows])
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*_saved_by(model(**shared), same), data])
+
+
+@lru_cache
+def _statement(model: type[Model], columns: tuple[str, ...]) -> tuple[str, _Fields]:
+    """For one database per process; its parameters are the fields returned, then the rows."""
+    written = {
+        field.attname: field
+        for field in model._meta.local_concrete_fields
+        if not isinstance(field, AutoField)
+    }
+    varying = [written.pop(name) for name in columns]
+    same = list(written.values())
     source, cell = _EXPANSION[connection.vendor]
     cells = [
         cell.format(place=place, type=field.cast_db_type(connection))
@@ -34,19 +50,7 @@ def insert_rows(
     values = ", ".join([*cells, *["%s"] * len(same)])
     # Only names and types of the model's own fields are put in.
     sql = f"INSERT INTO {model._meta.db_table} ({names}) SELECT {values} FROM {source}"  # noqa: S608
-    data = json.dumps([[_cell(value) for value in row] for row in rows])
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*_saved_by(model(**shared), same), data])
-
-
-def _split(model: type[Model], columns: Sequence[str]) -> tuple[_Fields, _Fields]:
-    """The named fields in their order, and all others that a row is written with."""
-    written = {
-        field.attname: field
-        for field in model._meta.local_concrete_fields
-        if not isinstance(field, AutoField)
-    }
-    return [written.pop(name) for name in columns], list(written.values())
+    return sql, same
 
 
 def _saved_by(instance: Model, fields: _Fields) -> list[Any]:

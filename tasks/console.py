@@ -32,6 +32,12 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30)
         self._width = min(self._width, HELP_WIDTH)
 
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """A paragraph is wrapped; lines that somebody has set are kept."""
+        if "\n" in text:
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)
+
 
 class OneLineParser(CommandParser):
     """Says what is wrong in one line, without the usage text."""
@@ -72,7 +78,6 @@ class ConsoleCommand(BaseCommand):
             called_from_command_line=True,
             **kwargs,
         )
-        self.add_base_argument(parser, "--version", action="version", version=self.get_version())
         for name in ("--settings", "--pythonpath"):
             self.add_base_argument(parser, name, help=argparse.SUPPRESS)
         self.add_base_argument(

@@ -32,5 +32,9 @@ class InvalidTransition(DomainError):
     code = "INVALID_STATE"
 
 
+class Forbidden(DomainError):
+    code = "FORBIDDEN"
+
+
 class Conflict(DomainError):
     code = "CONFLICT"

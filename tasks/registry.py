@@ -84,11 +84,13 @@ def create_task(
     depends_on: Sequence[UUID] = (),
     status: TaskStatus = TaskStatus.BACKLOG,
 ) -> Task:
-    """Raises ValidationFailed naming each bad field."""
+    """Raises ValidationFailed naming each bad field, and Conflict for a key that is taken."""
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(id=workspace.id)
         task = Task(workspace=workspace, **_columns(draft), status=status)
         _validate(task)
+        if task.key and Task.objects.filter(workspace=workspace, key=task.key).exists():
+            raise Conflict(f"a task with the key {task.key!r} is there already")
         task.save(force_insert=True)
         payload = {"title": task.title, "status": task.status}
         event = NewEvent(type=types.TASK_CREATED, task_id=task.id, payload=payload)

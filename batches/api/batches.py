@@ -6,34 +6,50 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from batches import lifecycle
 from batches.api.serializers import batch_object
+from batches.api.shapes import BatchListShape, WholeBatchShape
 from batches.api.waiting import answer_when
 from batches.models import Batch, Run
 from batches.models.batch import ACTIVE, BatchStatus, StopMode
 from batches.resuming import resume
-from tasks.api.base import ApiView, StrictBoolean, StrictSerializer, StrictText, read_input
+from costs import ledger
+from tasks.api.base import ApiView
+from tasks.api.describe import WORKSPACE, asked, describe, one_of, paged
+from tasks.api.fields import StrictBoolean, StrictSerializer, StrictText, id_list, read_input
 from tasks.api.pages import page_of
-from tasks.api.tasks import InvalidStatus
+from tasks.api.query import moment, statuses
 from tasks.errors import DomainError
 
-ORDER = ("-created_at", "id")
+ORDERS = {"-created": ("-created_at", "id"), "created": ("created_at", "id")}
 
 
 class BatchesView(ApiView):
+    @describe(
+        "list_batches",
+        "A workspace's batches, the newest first",
+        returns=BatchListShape,
+        errors=(400,),
+        query=[
+            *WORKSPACE,
+            one_of("status", "Only with this status", BatchStatus.values),
+            asked("engine", "Only with this engine"),
+            asked("created_after", "Only those made after this time"),
+            *paged(ORDERS, default=20, maximum=100),
+        ],
+    )
     def get(self, request: Request) -> Response:
         rows = Batch.objects.filter(workspace=self.workspace()).select_related("workspace")
+        rows = _filtered(rows, request)
         by_status = dict(rows.order_by().values_list("status").annotate(Count("id")))
         total = sum(by_status.values())
-        if status := request.GET.get("status", "").upper():
-            if status not in BatchStatus.values:
-                raise InvalidStatus(f"Invalid status: {status[:40]}")
-            rows, total = rows.filter(status=status), by_status.get(status, 0)
-        found, cursor = page_of(rows, request, order=ORDER, default=20, maximum=100)
+        if wanted := statuses(request, BatchStatus.values):
+            rows = rows.filter(status__in=wanted)
+            total = sum(by_status.get(status, 0) for status in set(wanted))
+        found, cursor = page_of(rows, request, orders=ORDERS, default=20, maximum=100)
         body = {
             "batches": [batch_object(batch) for batch in found],
             "total": total,
@@ -44,6 +60,7 @@ class BatchesView(ApiView):
 
 
 class BatchView(ApiView):
+    @describe("read_batch", "One batch, with a result for each task", returns=WholeBatchShape)
     def get(self, request: Request, batch_id: UUID) -> Response:
         return Response(full_batch(self.batch(batch_id)))
 
@@ -69,9 +86,17 @@ class SteerView(BatchView):
 
 class StopView(SteerView):
     class Input(StrictSerializer):
-        force = StrictBoolean(default=False)
+        force = StrictBoolean(default=False, help_text="End what runs, instead of letting it end")
         reason = StrictText(max_length=1000, default="", allow_blank=True)
 
+    @describe(
+        "stop_batch",
+        "Start nothing more; what runs may end",
+        returns=WholeBatchShape,
+        takes=Input,
+        waits=True,
+        example={"force": False},
+    )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch = self.batch(batch_id)
         given = read_input(self.Input, request.data)
@@ -85,6 +110,14 @@ class CancelView(SteerView):
     class Input(StrictSerializer):
         reason = StrictText(max_length=1000, default="", allow_blank=True)
 
+    @describe(
+        "cancel_batch",
+        "End it and every agent of it",
+        returns=WholeBatchShape,
+        takes=Input,
+        waits=True,
+        example={"reason": "wrong branch"},
+    )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch = self.batch(batch_id)
         reason = read_input(self.Input, request.data)["reason"]
@@ -95,8 +128,17 @@ class CancelView(SteerView):
 
 class ResumeView(SteerView):
     class Input(StrictSerializer):
-        force = StrictBoolean(default=False)
+        force = StrictBoolean(default=False, help_text="Everything again, also what completed")
 
+    @describe(
+        "resume_batch",
+        "Go on with what did not complete, with the settings it had",
+        returns=WholeBatchShape,
+        takes=Input,
+        waits=True,
+        errors=(409,),
+        example={"force": False},
+    )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch = self.batch(batch_id)
         force = read_input(self.Input, request.data)["force"]
@@ -107,10 +149,17 @@ class ResumeView(SteerView):
 
 class RetryView(SteerView):
     class Input(StrictSerializer):
-        task_ids = serializers.ListField(
-            child=serializers.UUIDField(), min_length=1, max_length=10_000
-        )
+        task_ids = id_list(required=True, min_length=1)
 
+    @describe(
+        "retry_batch",
+        "Do some of its tasks again",
+        returns=WholeBatchShape,
+        takes=Input,
+        waits=True,
+        errors=(409,),
+        example={"task_ids": ["9c1e4b2f-0000-4000-8000-000000000000"]},
+    )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch = self.batch(batch_id)
         only = read_input(self.Input, request.data)["task_ids"]
@@ -131,8 +180,16 @@ def titled(title: str) -> Iterator[None]:
 
 
 def full_batch(batch: Batch) -> dict[str, Any]:
-    return batch_object(batch, last_runs(batch))
+    return batch_object(batch, last_runs(batch), ledger.cost_of_runs([batch.id]))
 
 
 def last_runs(batch: Batch) -> QuerySet[Run]:
     return Run.objects.filter(batch=batch, superseded=False).order_by("position")
+
+
+def _filtered(rows: QuerySet[Batch], request: Request) -> QuerySet[Batch]:
+    if engine := request.GET.get("engine"):
+        rows = rows.filter(engine=engine)
+    if after := moment(request, "created_after"):
+        rows = rows.filter(created_at__gt=after)
+    return rows

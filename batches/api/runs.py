@@ -1,123 +1,121 @@
-"""/api/v2/runs: one attempt, its stages, gates, findings, output and change."""
+"""/api/v2/runs: one attempt, its stages, gates and findings; and histories of attempts."""
 
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from uuid import UUID
 
-from django.http import FileResponse, HttpResponse
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from batches import lifecycle, paths
-from batches.api.batches import titled
+from batches import lifecycle
+from batches.api.batches import BatchView, titled
 from batches.api.serializers import run_object
-from batches.changes import NothingCaptured, patch_file
+from batches.api.shapes import RunListShape, RunShape, WholeRunShape
+from batches.api.waiting import answer_when
 from batches.models import Run
-from batches.models.run import RunStatus
-from batches.supervisor import spool
-from tasks.access import require_role
+from batches.models.run import LIVE, RunStatus
+from costs import ledger
 from tasks.api.base import ApiView
+from tasks.api.describe import describe, one_of, paged
 from tasks.api.pages import page_of
-from tasks.errors import NotFound, ValidationFailed
+from tasks.api.query import statuses
+from tasks.api.tasks import TaskView
 
-MAX_OUTPUT = 1024 * 1024
-DEFAULT_OUTPUT = 64 * 1024
+ORDERS = {"-created": ("-created_at", "id"), "created": ("created_at", "id")}
+QUERY = [
+    one_of("status", "Only with this status", RunStatus.values),
+    *paged(ORDERS, default=20, maximum=100),
+]
 
 
-class RunView(ApiView):
+class RunBase(ApiView):
+    def run_row(self, run_id: UUID) -> Run:
+        rows = Run.objects.select_related("batch__workspace")
+        return self.visible_row(rows, run_id, noun="run", through="batch__workspace")
+
+    def told(self, run_id: UUID) -> dict[str, Any]:
+        run = self.run_row(run_id)
+        return run_object(run, ledger.cost_of_runs([run.batch_id]))
+
+
+class RunView(RunBase):
+    @describe("read_run", "One attempt, with its stages, gates and findings", returns=WholeRunShape)
     def get(self, request: Request, run_id: UUID) -> Response:
         run = self.run_row(run_id)
-        body = run_object(run) | {
-            "stages": [
-                {
-                    "name": stage.name,
-                    "outcome": stage.outcome,
-                    "detail": stage.detail,
-                    "started_at": stage.started_at.isoformat(),
-                    "ended_at": stage.ended_at.isoformat() if stage.ended_at else None,
-                }
-                for stage in run.stages.all()
-            ],
-            "gates": [_gate(gate) for gate in run.gate_records.all()],
-            "findings": [
-                {
-                    "rule": finding.rule,
-                    "severity": finding.severity,
-                    "path": finding.path,
-                    "message": finding.message,
-                }
-                for finding in run.findings.all()
-            ],
+        body = run_object(run, ledger.cost_of_runs([run.batch_id])) | {
+            "stages": [_stage(stage) for stage in run.stages.order_by("id")],
+            "gates": [_gate(gate) for gate in run.gate_records.order_by("id")],
+            "findings": [_finding(finding) for finding in run.findings.order_by("id")],
         }
         return Response(body)
 
-    def run_row(self, run_id: UUID) -> Run:
-        rows = Run.objects.select_related("batch__workspace")
-        run = rows.filter(id=run_id, batch__workspace__in=self.visible()).first()
-        if run is None:
-            raise NotFound("no such run")
-        require_role(self.request.user, run.batch.workspace, self.role())
-        return run
 
-
-class RunOutputView(RunView):
-    """?stream=stdout&offset=0&limit=65536: bytes as they were, by range."""
-
-    http_method_names = ["get", "head", "options"]
-
-    def get(self, request: Request, run_id: UUID) -> HttpResponse:  # type: ignore[override]
-        run = self.run_row(run_id)
-        stream = request.GET.get("stream", "stdout")
-        if stream not in ("stdout", "stderr"):
-            raise ValidationFailed("stream: is stdout or stderr")
-        offset = _number(request, "offset", 0, 2**53)
-        limit = _number(request, "limit", DEFAULT_OUTPUT, MAX_OUTPUT)
-        folder = paths.agent_dir(run.id)
-        chunk = spool.read(folder, stream, offset, limit)
-        response = HttpResponse(chunk.data, content_type="application/octet-stream")
-        response["Content-Disposition"] = f'attachment; filename="{run.short_id}.{stream}.log"'
-        response["X-Offset"] = str(chunk.offset)
-        response["X-Next-Offset"] = str(chunk.end)
-        response["X-Cut"] = str(chunk.cut)
-        response["X-Ended"] = "0" if run.status in (RunStatus.QUEUED, RunStatus.RUNNING) else "1"
-        return response
-
-
-class RunPatchView(RunView):
-    """The change as `git apply` takes it, byte for byte."""
-
-    http_method_names = ["get", "head", "options"]
-
-    def get(self, request: Request, run_id: UUID) -> FileResponse:  # type: ignore[override]
-        run = self.run_row(run_id)
-        try:
-            path = patch_file(run)
-        except NothingCaptured as error:
-            raise NotFound(str(error)) from error
-        size = path.stat().st_size
-        response = FileResponse(_until_closed(path), content_type="application/octet-stream")
-        response["Content-Disposition"] = f'attachment; filename="{run.short_id}.patch"'
-        response["Content-Length"] = str(size)
-        return response
-
-
-class RunStopView(RunView):
+class RunStopView(RunBase):
     http_method_names = ["post", "options"]
 
+    @describe(
+        "stop_run",
+        "End this run's agent; its batch goes on",
+        returns=RunShape,
+        waits=True,
+        errors=(400,),
+    )
     def post(self, request: Request, run_id: UUID) -> Response:
         run = self.run_row(run_id)
         with titled("Cannot stop"):
             lifecycle.stop_run(run=run, by=request.user.get_username())
-        return Response(run_object(self.run_row(run_id)), status=202)
+        return answer_when(
+            request,
+            rested=lambda: not Run.objects.filter(id=run.id, status__in=LIVE).exists(),
+            body=lambda: self.told(run_id),
+            location=f"/api/v2/runs/{run_id}",
+        )
 
 
-class TaskRunsView(ApiView):
-    """The history of a task's attempts, newest first."""
+class TaskRunsView(TaskView):
+    http_method_names = ["get", "head", "options"]
 
+    @describe(
+        "list_task_runs",
+        "A task's attempts, the newest first",
+        returns=RunListShape,
+        errors=(400,),
+        query=QUERY,
+    )
     def get(self, request: Request, task_id: UUID) -> Response:
-        rows = Run.objects.filter(task_id=task_id, batch__workspace__in=self.visible())
-        found, cursor = page_of(rows, request, order=("-created_at", "id"), default=20, maximum=100)
-        return Response({"runs": [run_object(run) for run in found], "next_cursor": cursor})
+        return listed(Run.objects.filter(task=self.task(task_id)), request)
+
+
+class BatchRunsView(BatchView):
+    http_method_names = ["get", "head", "options"]
+
+    @describe(
+        "list_batch_runs",
+        "Every attempt of a batch, also those that a later one replaced",
+        returns=RunListShape,
+        errors=(400,),
+        query=QUERY,
+    )
+    def get(self, request: Request, batch_id: UUID) -> Response:
+        return listed(Run.objects.filter(batch=self.batch(batch_id)), request)
+
+
+def listed(rows: QuerySet[Run], request: Request) -> Response:
+    if wanted := statuses(request, RunStatus.values):
+        rows = rows.filter(status__in=wanted)
+    found, cursor = page_of(rows, request, orders=ORDERS, default=20, maximum=100)
+    costs = ledger.cost_of_runs({run.batch_id for run in found})
+    return Response({"runs": [run_object(run, costs) for run in found], "next_cursor": cursor})
+
+
+def _stage(stage: Any) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "outcome": stage.outcome,
+        "detail": stage.detail,
+        "started_at": stage.started_at.isoformat(),
+        "ended_at": stage.ended_at.isoformat() if stage.ended_at else None,
+    }
 
 
 def _gate(gate: Any) -> dict[str, Any]:
@@ -132,18 +130,10 @@ def _gate(gate: Any) -> dict[str, Any]:
     }
 
 
-def _number(request: Request, name: str, default: int, maximum: int) -> int:
-    text = request.GET.get(name, "")
-    if not text:
-        return default
-    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= maximum):
-        message = f"must be a whole number up to {maximum}"
-        raise ValidationFailed(f"{name}: {message}", fields={name: [message]})
-    return int(text)
-
-
-def _until_closed(path: Path) -> IO[bytes]:
-    """The open file; its name goes at once, so nothing is left when the client goes away."""
-    file = path.open("rb")
-    path.unlink()
-    return file
+def _finding(finding: Any) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "path": finding.path,
+        "message": finding.message,
+    }

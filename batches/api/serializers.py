@@ -1,15 +1,22 @@
-"""Fields shared by the endpoints of batches."""
+"""Fields shared by the endpoints of batches: what goes in, and rows as they are shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from batches.models import Batch, Run
+from batches.models import Batch, CommandEngine, Run
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
 from batches.options import BOUNDS
 from batches.waiting import why_waiting
-from tasks.api.base import StrictInteger, StrictSerializer, StrictText
+from tasks.api.costs import in_dollars
+from tasks.api.fields import StrictInteger, StrictSerializer, StrictText
+
+MAX_COMMAND = 20_000
+Costs = Mapping[UUID, Decimal]
 
 
 def _bounded(name: str, **extra: Any) -> StrictInteger:
@@ -17,6 +24,14 @@ def _bounded(name: str, **extra: Any) -> StrictInteger:
     return StrictInteger(min_value=low, max_value=high, **extra)
 
 
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "string", "enum": ["auto", "none"]},
+            {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+        ]
+    }
+)
 class GatesField(serializers.Field[Any, Any, Any, Any]):
     """auto, none, or a list of names."""
 
@@ -34,7 +49,27 @@ class BatchOptionsInput(StrictSerializer):
     max_parallel = _bounded("max_parallel", default=4)
     retry_count = _bounded("max_retries", default=0)
     on_failure = serializers.ChoiceField(choices=OnFailure.values, default=OnFailure.CONTINUE)
-    engine = StrictText(max_length=100, default="")
+    engine = StrictText(
+        max_length=100,
+        default="",
+        allow_blank=True,
+        help_text="One that is set up; it may be left out where there is only one",
+    )
+    command = StrictText(
+        max_length=MAX_COMMAND,
+        default="",
+        allow_blank=True,
+        help_text="With the engine `command`: a command line, run without a shell; admin only",
+    )
+    prompt_via = serializers.ChoiceField(
+        choices=CommandEngine.PromptVia.values, required=False, help_text="Of `command`"
+    )
+    pass_env = serializers.ListField(
+        child=StrictText(max_length=200),
+        required=False,
+        max_length=100,
+        help_text="Of `command`: variables that it may see",
+    )
     isolation = serializers.ChoiceField(choices=Isolation.values, default=Isolation.WORKTREE)
     gates = GatesField(default="auto")
     timeout_s = _bounded("timeout_s", default=3600)
@@ -42,8 +77,10 @@ class BatchOptionsInput(StrictSerializer):
     land = serializers.ChoiceField(choices=Land.values, default=Land.AUTO)
 
 
-def batch_object(batch: Batch, runs: Iterable[Run] | None = None) -> dict[str, Any]:
-    """With `runs` (the last of each task) the results are told task by task."""
+def batch_object(
+    batch: Batch, runs: Iterable[Run] | None = None, costs: Costs | None = None
+) -> dict[str, Any]:
+    """With `runs` (the last of each task) and `costs` (of all runs) the results are told too."""
     body: dict[str, Any] = {
         "id": str(batch.id),
         "workspace_id": str(batch.workspace_id),
@@ -84,13 +121,14 @@ def batch_object(batch: Batch, runs: Iterable[Run] | None = None) -> dict[str, A
         "completed_at": _time(batch.finished_at),
     }
     if runs is not None:
-        rows = list(runs)
+        rows, costs = list(runs), costs or {}
         body["task_ids"] = [str(run.task_id) for run in rows if run.task_id]
-        body["results"] = {str(run.task_id or run.id): run_object(run) for run in rows}
+        body["results"] = {str(run.task_id or run.id): run_object(run, costs) for run in rows}
+        body["cost_usd"] = in_dollars(sum(costs.values())) if costs else None
     return body
 
 
-def run_object(run: Run) -> dict[str, Any]:
+def run_object(run: Run, costs: Costs) -> dict[str, Any]:
     return {
         "run_id": str(run.id),
         "batch_id": str(run.batch_id),
@@ -100,6 +138,8 @@ def run_object(run: Run) -> dict[str, Any]:
         "reason": run.reason,
         "message": run.message,
         "attempt": run.attempt,
+        "round": run.round,
+        "superseded": run.superseded,
         "stage": run.stage,
         "verification": run.verification,
         "verification_reason": run.verification_reason,
@@ -107,8 +147,11 @@ def run_object(run: Run) -> dict[str, Any]:
         "insertions": run.insertions,
         "deletions": run.deletions,
         "commit": run.capture_commit,
+        "exit_code": run.exit_code,
         "last_line": run.last_line,
         "output_bytes": run.output_bytes,
+        "cost_usd": in_dollars(costs.get(run.id)),
+        "created_at": _time(run.created_at),
         "started_at": _time(run.started_at),
         "completed_at": _time(run.finished_at),
         "duration_s": run.seconds,

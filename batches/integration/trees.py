@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 from batches.integration.removal import remove_folder
-from tasks.workspaces.git import HEADS, Store, config_text
+from tasks.workspaces.git import HEADS, Store
 from tasks.workspaces.gitcall import call, speaking_of
+from tasks.workspaces.store import config_text
 
 # What an agent's own git sees. The identity lets it commit; there is no remote to push to.
 _AGENT_SETTINGS = {

@@ -33,9 +33,8 @@ def run_agent(context: RunContext, tree: Path) -> ExitRecord:
         return _noted(context, record)
     with context.stage("agent"):
         handle = client.adopt(run_dir) if context.run.agent_started else None
-        if handle is None:
-            handle = _start(context, tree, run_dir)
-        record = _follow(context, handle)
+        offsets = recorded_offsets(context.run.id) if handle else {}
+        record = _follow(context, handle or _start(context, tree, run_dir), offsets)
     return _noted(context, record)
 
 
@@ -143,7 +142,7 @@ def _spec(context: RunContext, tree: Path, launch: Launch) -> LaunchSpec:
     )
 
 
-def _follow(context: RunContext, handle: client.Handle) -> ExitRecord:
+def _follow(context: RunContext, handle: client.Handle, offsets: dict[str, int]) -> ExitRecord:
     output = OutputRecorder(context)
 
     def on_output(chunk: Chunk) -> None:
@@ -154,7 +153,6 @@ def _follow(context: RunContext, handle: client.Handle) -> ExitRecord:
         stop = context.scope.asked()
         return StopRequest(reason=stop.sentence) if stop else None
 
-    offsets = recorded_offsets(context.run.id)
     record = client.follow(handle, on_output=on_output, should_stop=should_stop, offsets=offsets)
     output.flush()
     return record

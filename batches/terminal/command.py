@@ -16,6 +16,8 @@ class BatchCommand(ConsoleCommand):
         """To the end, in this process; gives the exit code."""
         printer = self.printer(batch, as_json=as_json)
         run_here(batch, printer, interrupts=interrupts, after=after, owner=owner)
+        if not as_json and not self.stdout.isatty():
+            self.say()
         self.report(batch, as_json=as_json)
         return exit_code(batch, interrupted=interrupts.asked())
 

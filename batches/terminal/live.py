@@ -28,7 +28,10 @@ ENDS = {
     types.RUN_SKIPPED: "SKIPPED",
 }
 TITLE_WIDTH = 36
+STAGE_WIDTH = 9
+TIME_WIDTH = 11
 BAR_WIDTH = 30
+GAP = 2
 NARROW = 90
 """Cells: a terminal under that gets a bar and titles of half the width."""
 
@@ -117,22 +120,23 @@ class LivePrinter:
     def _head(self) -> Table:
         total = max(1, self._batch.total)
         ended = min(len(self._ended), total)
-        head = _lines("bar", "counts", "time")
+        head = _lines(None, None, None, None)
         head.add_row(
             Text(f"batch {self._batch.short_id}", style="bold"),
             ProgressBar(total=total, completed=ended, width=self._half(BAR_WIDTH)),
-            Text(f"{ended} of {total} done, {len(self._rows)} running"),
+            Text(f"{ended} of {total} ended, {len(self._rows)} running"),
             self._since(self._began),
         )
         return head
 
     def _body(self) -> Table:
-        body = _lines("title", "stage", "time", "line")
+        widths = (1, self._title_width(), STAGE_WIDTH, TIME_WIDTH)
+        body = _lines(*widths, max(0, self._console.width - sum(widths) - GAP * len(widths)))
         # A copy: the events change the rows while the screen is drawn.
         for row in list(self._rows.values()):
             body.add_row(
                 Text("◐", style="blue"),
-                Text(shorten(row.title, self._title_width())),
+                Text(row.title),
                 Text(row.stage, style="cyan"),
                 self._since(row.since),
                 Text(row.line, style="bright_black"),
@@ -150,9 +154,9 @@ class LivePrinter:
         return Text(seconds(max(0.0, took)), style="bright_black")
 
 
-def _lines(*columns: str) -> Table:
-    """Columns after the first that are cut, not wrapped: one line stays one line."""
-    grid = Table.grid(padding=(0, 2))
-    for _ in ("", *columns):
-        grid.add_column(no_wrap=True, overflow="ellipsis")
+def _lines(*widths: int | None) -> Table:
+    """Columns that are cut, not wrapped: one line stays one line. None is as wide as needed."""
+    grid = Table.grid(padding=(0, GAP))
+    for width in widths:
+        grid.add_column(no_wrap=True, overflow="ellipsis", width=width)
     return grid

@@ -1,23 +1,25 @@
-"""What every view of the API shares: scopes, the workspace asked for, roles, strict input."""
+"""What every view of the API shares: scopes, the workspace asked for, roles."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.db.models import Model, QuerySet
-from rest_framework import serializers
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from tasks.access import Forbidden, require_role, visible_workspaces
-from tasks.errors import NotFound, ValidationFailed
+from tasks.access import require_role, visible_workspaces
+from tasks.api.query import refuse_unstorable
+from tasks.errors import Forbidden, NotFound, ValidationFailed
 from tasks.models import Workspace
 from tasks.models.membership import Role
 from tasks.workspaces.registry import resolved_path
 
 M = TypeVar("M", bound=Model)
 SCOPES = {"read": 1, "write": 2, "admin": 3}
-MAX_INT = 2**31 - 1
 
 
 class HasScope(BasePermission):
@@ -26,30 +28,55 @@ class HasScope(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not request.user or not request.user.is_authenticated:
             return False
-        held = getattr(request.auth, "scope", "admin")
-        needed = getattr(view, "scope", None) or (
-            "read" if request.method in SAFE_METHODS else "write"
-        )
+        held = held_scope(request)
+        needed = needed_scope(view, str(request.method))
         if SCOPES[held] < SCOPES[needed]:
             raise Forbidden(f"this token has the scope {held}; this needs {needed}")
         return True
+
+
+def held_scope(request: Request) -> str:
+    return str(getattr(request.auth, "scope", "admin"))
+
+
+def needed_scope(view: Any, method: str) -> str:
+    if method in SAFE_METHODS:
+        return str(view.reading_scope)
+    return str(view.writing_scope)
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """The answer is JSON, or the bytes asked for, whatever the caller says it would rather have."""
+
+    def select_renderer(
+        self,
+        request: Request,
+        renderers: Sequence[BaseRenderer],  # type: ignore[override]
+        format_suffix: str | None = None,
+    ) -> tuple[BaseRenderer, str]:
+        return renderers[0], str(renderers[0].media_type)
 
 
 class ApiView(APIView):
     """Views translate and nothing else: input serializer, one call, one response."""
 
     permission_classes = [HasScope]
+    content_negotiation_class = AnyAccept
+    reading_scope: ClassVar[str] = "read"
+    writing_scope: ClassVar[str] = "write"
     reading_role: ClassVar[Role] = Role.VIEWER
     writing_role: ClassVar[Role] = Role.OPERATOR
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        refuse_unstorable(request)
 
     def role(self) -> Role:
         return self.reading_role if self.request.method in SAFE_METHODS else self.writing_role
 
     def visible(self) -> QuerySet[Workspace]:
         token: Any = self.request.auth
-        limited = token.workspaces.all() if token is not None else None
-        if limited is not None and not limited.exists():
-            limited = None
+        limited = token.workspaces.all() if token is not None and token.limited else None
         return visible_workspaces(self.request.user, limited_to=limited)
 
     def workspace(self) -> Workspace:
@@ -75,56 +102,18 @@ class ApiView(APIView):
             raise ValidationFailed("say which workspace: ?workspace=ID or ?workspace_path=PATH")
         return found[0]
 
-    def visible_row(self, rows: QuerySet[M], row_id: UUID, *, noun: str) -> M:
-        """A row with a `workspace`, if one may see it; the view's role is required in it."""
-        row = rows.filter(pk=row_id, workspace__in=self.visible()).first()
+    def visible_row(
+        self, rows: QuerySet[M], row_id: UUID, *, noun: str, through: str = "workspace"
+    ) -> M:
+        """A row one may see, with the view's role required; `through` leads to its workspace."""
+        row = rows.filter(pk=row_id, **{f"{through}__in": self.visible()}).first()
         if row is None:
             raise NotFound(f"no such {noun}")
-        require_role(self.request.user, row.workspace, self.role())  # type: ignore[attr-defined]
+        workspace: Any = row
+        for name in through.split("__"):
+            workspace = getattr(workspace, name)
+        require_role(self.request.user, workspace, self.role())
         return row
-
-
-def read_input(serializer: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
-    """Validated; DRF's ValidationError becomes 422 in the one error shape."""
-    bound = serializer(data=data)
-    bound.is_valid(raise_exception=True)
-    return dict(bound.validated_data)
-
-
-class StrictSerializer(serializers.Serializer[Any]):
-    """Unknown fields are refused: a misspelt option must not be ignored in silence."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            unknown = sorted(str(name) for name in data.keys() - self.fields.keys())
-            if unknown:
-                raise serializers.ValidationError(
-                    {name: ["there is no such field"] for name in unknown}
-                )
-        return super().to_internal_value(data)
-
-
-class StrictInteger(serializers.IntegerField):
-    """No booleans, no texts, no fractions."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            self.fail("invalid")
-        return int(super().to_internal_value(data))
-
-
-class StrictBoolean(serializers.BooleanField):
-    def to_internal_value(self, data: Any) -> bool:
-        if type(data) is not bool:
-            self.fail("invalid", input=data)
-        return bool(data)
-
-
-class StrictText(serializers.CharField):
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return str(super().to_internal_value(data))
 
 
 def _is_uuid(text: str) -> bool:

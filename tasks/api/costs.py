@@ -1,6 +1,6 @@
 """/api/v2/costs: sums over what is recorded; one rule for the range everywhere."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -9,49 +9,75 @@ from rest_framework.response import Response
 
 from costs import ledger
 from tasks.api.base import ApiView
-from tasks.api.pages import read_limit
-from tasks.errors import ValidationFailed
+from tasks.api.cost_shapes import (
+    AgentCostsShape,
+    BatchCostsShape,
+    CostSummaryShape,
+    ModelCostsShape,
+    TaskCostsShape,
+)
+from tasks.api.describe import WORKSPACE, counted, describe
+from tasks.api.query import whole_number
 from tasks.models import Task
 
 MAX_DAYS = 365
+MOST = 1000
+DAYS = counted("days", "The last so many days of UTC, today included", 1, MAX_DAYS, 30)
 
 
 class CostView(ApiView):
     def days(self, request: Request) -> int:
-        text = request.GET.get("days", "30")
-        if not (text.isascii() and text.isdigit() and len(text) < 5 and 1 <= int(text) <= MAX_DAYS):
-            message = f"must be a whole number from 1 to {MAX_DAYS}"
-            raise ValidationFailed(f"days: {message}", fields={"days": [message]})
-        return int(text)
+        return whole_number(request, "days", 30, least=1, most=MAX_DAYS)
 
-    def grouped(self, request: Request, field: str, limit: int | None = None) -> list[Any]:
-        rows = ledger.by(
-            field, self.workspace().id, self.days(request), today=_today(), limit=limit
-        )
-        return [_plain(row) for row in rows]
+    def grouped(self, request: Request, field: str, *, limit: int) -> list[Any]:
+        """The dearest first, `limit` of them unless the caller says how many."""
+        workspace_id, days = self.workspace().id, self.days(request)
+        wanted = whole_number(request, "limit", limit, least=1, most=MOST)
+        rows = ledger.by(field, workspace_id, days, today=_today(), limit=wanted)
+        return [in_dollars(row) for row in rows]
 
 
 class CostSummaryView(CostView):
+    @describe(
+        "cost_summary",
+        "What a workspace has cost, by day",
+        returns=CostSummaryShape,
+        query=[*WORKSPACE, DAYS],
+    )
     def get(self, request: Request) -> Response:
-        days = self.days(request)
-        return Response(_plain(ledger.summary(self.workspace().id, days, today=_today())))
+        workspace_id, days = self.workspace().id, self.days(request)
+        return Response(in_dollars(ledger.summary(workspace_id, days, today=_today())))
 
 
 class CostByTaskView(CostView):
+    @describe(
+        "costs_by_task",
+        "The dearest tasks",
+        returns=TaskCostsShape,
+        query=[*WORKSPACE, DAYS, counted("limit", "Tasks at most", 1, MOST, 10)],
+    )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "task_id", read_limit(request, default=10, maximum=1000))
+        rows = self.grouped(request, "task_id", limit=10)
         ids = [row["task_id"] for row in rows]
         titles = dict(Task.objects.filter(id__in=ids).values_list("id", "title"))
+        agents = ledger.busiest_agents(ids, self.days(request), today=_today())
         for row in rows:
             task_id = row["task_id"]
             row["task_title"] = titles.get(task_id, f"Unknown task ({task_id.hex[:8]})")
+            row["agent_id"] = agents[task_id]
             row["task_id"] = str(task_id)
         return Response({"tasks": rows})
 
 
 class CostByAgentView(CostView):
+    @describe(
+        "costs_by_agent",
+        "What each agent has cost",
+        returns=AgentCostsShape,
+        query=[*WORKSPACE, DAYS, counted("limit", "Agents at most", 1, MOST, MOST)],
+    )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "agent")
+        rows = self.grouped(request, "agent", limit=MOST)
         for row in rows:
             row["agent_id"] = row.pop("agent")
         body = {
@@ -63,26 +89,38 @@ class CostByAgentView(CostView):
 
 
 class CostByModelView(CostView):
+    @describe(
+        "costs_by_model",
+        "What each model has cost",
+        returns=ModelCostsShape,
+        query=[*WORKSPACE, DAYS, counted("limit", "Models at most", 1, MOST, MOST)],
+    )
     def get(self, request: Request) -> Response:
-        return Response({"by_model": self.grouped(request, "model")})
+        return Response({"by_model": self.grouped(request, "model", limit=MOST)})
 
 
 class CostByBatchView(CostView):
+    @describe(
+        "costs_by_batch",
+        "The dearest batches",
+        returns=BatchCostsShape,
+        query=[*WORKSPACE, DAYS, counted("limit", "Batches at most", 1, MOST, 100)],
+    )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "batch_id")
+        rows = self.grouped(request, "batch_id", limit=100)
         return Response({"by_batch": [row | {"batch_id": str(row["batch_id"])} for row in rows]})
 
 
-def _today() -> Any:
+def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def _plain(value: Any) -> Any:
+def in_dollars(value: Any) -> Any:
     """Dollars as JSON numbers, rounded to a millionth, so that sums carry no noise."""
     if isinstance(value, Decimal):
         return float(round(value, 6))
     if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: in_dollars(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [in_dollars(item) for item in value]
     return value

@@ -1,51 +1,74 @@
 """/api/v2/events: the log by cursor, oldest first after a number, or the newest page."""
 
-from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from tasks.api.base import ApiView
+from tasks.api.describe import WORKSPACE, asked, counted, describe
 from tasks.api.objects import event_object
-from tasks.api.pages import read_limit
-from tasks.errors import ValidationFailed
-from tasks.models import Event
+from tasks.api.query import row_id, whole_number
+from tasks.api.shapes import EventListShape
+from tasks.models import Event, EventCounter
 
-MAX_SEQ = 2**53
+DEFAULT, MOST = 100, 1000
+OF = ("batch_id", "run_id", "task_id")
 
 
 class EventsView(ApiView):
+    @describe(
+        "list_events",
+        "What has happened: what follows a number, or the newest",
+        returns=EventListShape,
+        query=[
+            *WORKSPACE,
+            asked("after", "What follows this seq, the oldest first; since_id means the same", int),
+            asked("since_id", "An older name of `after`", int),
+            asked("type", "Only this type"),
+            *(asked(name, "Only of this one", UUID) for name in OF),
+            counted("limit", "Events at once", 1, MOST, DEFAULT),
+        ],
+    )
     def get(self, request: Request) -> Response:
-        """`?after=SEQ` gives what follows, without a gap; without it the newest, newest first."""
-        rows = Event.objects.filter(workspace=self.workspace())
-        for name in ("batch_id", "run_id", "task_id"):
-            if text := request.GET.get(name):
-                rows = rows.filter(**{name: _uuid(name, text)})
-        if kind := request.GET.get("type"):
-            rows = rows.filter(type=kind)
-        limit = read_limit(request, default=100, maximum=1000)
-        after = request.GET.get("after", request.GET.get("since_id"))
+        """`?after=SEQ` gives what follows, without a gap; without it the newest, newest first.
+
+        `next_after` is where to go on: nothing is missed from there, and nothing seen twice.
+        """
+        workspace = self.workspace()
+        # Read before the rows: an event committed in between is then after it, and not lost.
+        counters = EventCounter.objects.filter(workspace=workspace)
+        last = counters.values_list("seq", flat=True).first() or 0
+        rows = _filtered(Event.objects.filter(workspace=workspace), request)
+        limit = whole_number(request, "limit", DEFAULT, least=1, most=MOST)
+        after = _after(request)
         if after is None:
             found = list(rows.order_by("-seq")[:limit])
-            return Response({"events": [event_object(e) for e in found], "next_after": None})
-        found = list(rows.filter(seq__gt=_seq(after)).order_by("seq")[:limit])
-        last = found[-1].seq if found else _seq(after)
-        return Response({"events": [event_object(e) for e in found], "next_after": last})
+            following = max(last, found[0].seq if found else 0)
+        else:
+            found = list(rows.filter(seq__gt=after).order_by("seq")[:limit])
+            # All there was up to `last` has been looked at when the page is not full.
+            seen = found[-1].seq if found else after
+            following = seen if len(found) == limit else max(seen, last)
+        body = {
+            "events": [event_object(event) for event in found],
+            "next_after": following,
+            "last_seq": last,
+        }
+        return Response(body)
 
 
-def _seq(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= MAX_SEQ):
-        raise ValidationFailed("after: is not a sequence number", fields=_bad("after"))
-    return int(text)
+def _filtered(rows: QuerySet[Event], request: Request) -> QuerySet[Event]:
+    for name in OF:
+        if wanted := row_id(request, name):
+            rows = rows.filter(**{name: wanted})
+    if kind := request.GET.get("type"):
+        rows = rows.filter(type=kind)
+    return rows
 
 
-def _uuid(name: str, text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise ValidationFailed(f"{name}: is not an id", fields=_bad(name)) from None
-
-
-def _bad(name: str) -> dict[str, Any]:
-    return {name: ["is not valid"]}
+def _after(request: Request) -> int | None:
+    """None when it is not given; 0 is a number like any other."""
+    name = "after" if "after" in request.GET else "since_id"
+    return whole_number(request, name, 0) if request.GET.get(name) else None

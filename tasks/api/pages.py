@@ -1,46 +1,43 @@
 """Cursor pages for every list: stable while rows come and go, constant in cost."""
 
 import base64
-import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
 from rest_framework.request import Request
 
-from tasks.errors import ValidationFailed
+from tasks.api.query import refuse, whole_number
+from tasks.text import storable
 
 M = TypeVar("M", bound=Model)
 MAX_CURSOR = 2000
-
-
-def read_limit(request: Request, *, default: int, maximum: int) -> int:
-    """Raises ValidationFailed."""
-    text = request.GET.get("limit", "")
-    if not text:
-        return default
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= maximum):
-        message = f"must be a whole number from 1 to {maximum}"
-        raise ValidationFailed(f"limit: {message}", fields={"limit": [message]})
-    return int(text)
+Orders = Mapping[str, Sequence[str]]
+"""Name -> fields, `-` for falling, the last one unique, none nullable. The first is the default."""
 
 
 def page_of(
-    rows: QuerySet[M], request: Request, *, order: Sequence[str], default: int, maximum: int
+    rows: QuerySet[M], request: Request, *, orders: Orders, default: int, maximum: int
 ) -> tuple[list[M], str | None]:
-    """One page and the cursor of the next. `order` is of fields, `-` for falling, the last unique.
+    """One page by ?order=, ?limit= and ?cursor=, and the cursor of the next.
 
-    Raises ValidationFailed for a cursor that is not one of ours.
+    Raises ValidationFailed for what is out of bounds, or a cursor that is not one of ours.
     """
-    limit = read_limit(request, default=default, maximum=maximum)
-    after = request.GET.get("cursor", "")
-    if after:
-        rows = rows.filter(_beyond(order, _decode(after, len(order))))
+    limit = whole_number(request, "limit", default, least=1, most=maximum)
+    name = request.GET.get("order", "") or next(iter(orders))
+    if name not in orders:
+        refuse("order", f"is one of {', '.join(orders)}")
+    order = orders[name]
+    if after := request.GET.get("cursor", ""):
+        rows = rows.filter(_beyond(order, _decode(after, name, order, rows.model)))
     found = list(rows.order_by(*order)[: limit + 1])
     more = len(found) > limit
     found = found[:limit]
-    return found, _encode(order, found[-1]) if more else None
+    return found, _encode(name, order, found[-1]) if more else None
 
 
 def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
@@ -55,24 +52,33 @@ def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
     return condition
 
 
-def _encode(order: Sequence[str], row: Model) -> str:
-    values = [_plain(getattr(row, name.lstrip("-"))) for name in order]
+def _encode(name: str, order: Sequence[str], row: Model) -> str:
+    values = [name, *(_plain(getattr(row, field.lstrip("-"))) for field in order)]
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
 def _plain(value: Any) -> Any:
-    return value if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, int) else str(value)
 
 
-def _decode(text: str, fields: int) -> list[Any]:
+def _decode(text: str, name: str, order: Sequence[str], model: type[Model]) -> list[Any]:
+    """Whoever makes one up gets a refusal and never an error of the database."""
     try:
         if len(text) > MAX_CURSOR:
             raise ValueError
-        values = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        if not isinstance(values, list) or len(values) != fields:
+        made_for, *values = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        if made_for != name or len(values) != len(order):
             raise ValueError
-    except (ValueError, binascii.Error, UnicodeError):
-        raise ValidationFailed(
-            "cursor: is not one of ours", fields={"cursor": ["is not one of ours"]}
-        ) from None
-    return values
+        return [_value(model, f, value) for f, value in zip(order, values, strict=True)]
+    except (ValueError, TypeError, OverflowError, RecursionError, ValidationError):
+        refuse("cursor", "is not one of ours for this order")
+
+
+def _value(model: type[Model], name: str, value: Any) -> Any:
+    if not isinstance(value, str | int) or (isinstance(value, str) and storable(value) != value):
+        raise ValueError
+    field: Any = model._meta.get_field(name.lstrip("-"))
+    found = field.to_python(value)
+    if isinstance(found, datetime) and timezone.is_naive(found):
+        raise ValueError
+    return found

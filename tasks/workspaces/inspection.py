@@ -10,17 +10,15 @@ from pathlib import Path
 
 from tasks.workspaces import gitcall
 from tasks.workspaces.git import (
-    HARMLESS_SETTINGS,
     HEADS,
     GitError,
     NoCommits,
     NotARepository,
-    Repository,
     UnsupportedRepository,
-    open_store,
     read_head,
     resolve,
 )
+from tasks.workspaces.store import HARMLESS_SETTINGS, Repository, open_store
 
 Settings = dict[str, str]
 

@@ -20,7 +20,7 @@ from tasks.models import Event, Task, Workspace
 from tests.factories import make_task
 from tests.repos import git
 
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 
 
 class Conducting(threading.Thread):

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -83,7 +84,7 @@ def test_a_missing_engine_is_refused(workspace: Workspace) -> None:
 def test_every_option_is_recorded(workspace: Workspace) -> None:
     """Fault 83: on_failure, isolation and time-outs could not be chosen."""
     make_task(workspace)
-    chosen = {
+    chosen: dict[str, Any] = {
         "strategy": "parallel",
         "max_parallel": 12,
         "on_failure": "stop",

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from batches.models import Run
 from batches.options import BatchOptions
 from tasks.models import Event, TaskDependency, Workspace
 from tasks.models.task import TaskStatus
@@ -100,13 +99,16 @@ def test_there_is_no_barrier_between_levels(workspace: Workspace, tmp_path: Path
     Here the slow one ends only after the unrelated second-level task has: a barrier would hang.
     """
     done = tmp_path / "second-level-done"
-    make_task(workspace, "slow", f"wait-file {done} 60", "write slow.txt x", priority=0)
+    slow = make_task(workspace, "slow", f"wait-file {done} 150", "write slow.txt x", priority=0)
     fast = make_task(workspace, "fast", "write fast.txt x", priority=1)
-    make_task(workspace, "next", "write next.txt x", f"touch {done}", after=[fast], priority=2)
+    after = [fast]
+    second = make_task(workspace, "second", f"touch {done}", "touch x", after=after, priority=2)
     batch = run_batch(make_batch(workspace, max_parallel=2))
     assert set(statuses(batch).values()) == {"COMPLETED"}
-    ended = list(Run.objects.order_by("finished_at").values_list("title", flat=True))
-    assert ended.index("next") < ended.index("slow")
+    slow_ended, second_started = last_run(slow).finished_at, last_run(second).started_at
+    assert slow_ended
+    assert second_started
+    assert second_started < slow_ended
 
 
 def test_a_dependent_starts_on_what_its_dependency_left(workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,12 +41,12 @@ def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path)
 
 
-def resume_and_run(batch: Batch, **how: object) -> Batch:
+def resume_and_run(batch: Batch, **how: Any) -> Batch:
     resume(batch=batch, send=False, **how)
     return run_batch(batch)
 
 
-def half_done(workspace: Workspace, folder: Path, **changes: object) -> Batch:
+def half_done(workspace: Workspace, folder: Path, **changes: Any) -> Batch:
     """One completed, one failed until `folder`/mended exists, one that depends on it."""
     good = make_task(workspace, "good", f"count {folder}/good", "write good.txt x", priority=0)
     bad = make_task(
@@ -78,7 +79,7 @@ def test_only_what_did_not_complete_is_done_again(workspace: Workspace, tmp_path
 
 def test_a_resume_keeps_every_setting(workspace: Workspace, tmp_path: Path) -> None:
     """Fault 10: strategy, parallelism, on_failure, retries and time-outs were dropped."""
-    chosen = {
+    chosen: dict[str, Any] = {
         "strategy": "serial",
         "on_failure": "stop",
         "max_retries": 1,
@@ -232,7 +233,7 @@ def test_a_conflict_is_resolved_by_a_resume(workspace: Workspace, tmp_path: Path
     resume_and_run(batch, by="ada")
     assert (batch.status, counters(batch)) == ("COMPLETED", {"completed": 2})
     assert (repository(workspace) / "same.txt").read_text() == "two\n"
-    assert last_run(second).base_commit != Run.objects.filter(task=second).first().base_commit
+    assert last_run(second).base_commit != Run.objects.get(task=second, round=1).base_commit
     blocker = Blocker.objects.get()
     assert (blocker.status, blocker.answered_by) == ("ANSWERED", "ada")
 

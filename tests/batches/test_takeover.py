@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
+from pytest_django import Settings
 
 from batches import lease as leases
 from batches import lifecycle, recovery
@@ -136,8 +137,11 @@ def test_a_run_under_way_is_adopted_although_a_dependency_was_added_meanwhile(
     assert batch.status == "COMPLETED"
 
 
-def test_only_the_newest_owner_may_conduct(workspace: Workspace, tmp_path: Path) -> None:
+def test_only_the_newest_owner_may_conduct(
+    workspace: Workspace, tmp_path: Path, settings: Settings
+) -> None:
     """Case 21: a late heartbeat made two owners. The first one wakes up and finds itself fenced."""
+    settings.HEARTBEAT_SECONDS = 1000
     began, go = tmp_path / "began", tmp_path / "go"
     make_task(
         workspace,
@@ -207,6 +211,7 @@ def test_letting_go_of_a_batch_that_another_owns_changes_nothing(workspace: Work
     leases.release(first)
     batch.refresh_from_db()
     assert batch.lease_owner == "second"
+    assert batch.lease_expires_at
     assert batch.lease_expires_at > timezone.now()
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,11 +27,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 GOOD_TEST = "def test_it():\n    assert True\n"
 
 
-def gated(tmp_path: Path, **changes: object) -> Workspace:
+def gated(tmp_path: Path, **changes: Any) -> Workspace:
     return make_workspace(tmp_path, gates_waived=False, **changes)
 
 
-def with_gate(tmp_path: Path, command: str, **changes: object) -> Workspace:
+def with_gate(tmp_path: Path, command: str, **changes: Any) -> Workspace:
     return gated(tmp_path, gates=[{"name": "own", "argv": ["sh", "-c", command]}], **changes)
 
 
@@ -91,12 +92,11 @@ def test_a_workspace_declared_without_gates_is_waived_and_lands(tmp_path: Path) 
     assert "workspace repo" in batch.verification_reason
 
 
-def test_a_passed_gate_is_proof_and_is_not_asked_twice_about_one_tree(tmp_path: Path) -> None:
-    workspace = with_gate(tmp_path, f"echo asked >> {tmp_path}/asked; test -e a.txt")
-    make_task(workspace, "a")
+def test_an_ignored_file_that_an_agent_left_proves_nothing(tmp_path: Path) -> None:
+    workspace = with_gate(tmp_path, "test -e helper.tmp")
+    make_task(workspace, "a", "write .gitignore *.tmp", "write helper.tmp 1", "write a.txt 1")
     batch = run_batch(make_batch(workspace))
-    assert verified(batch) == ("COMPLETED", "passed", "landed")
-    assert (tmp_path / "asked").read_text().split() == ["asked"]
+    assert verified(batch) == ("PARTIAL", "failed", "")
 
 
 def test_a_failed_gate_fails_the_run(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_no_test_collected_is_no_pass(tmp_path: Path) -> None:
     make_task(workspace, "a")
     batch = run_batch(make_batch(workspace))
     assert verified(batch) == ("COMPLETED", "unverified", "held")
-    assert GateRecord.objects.first().outcome == "nothing_collected"
+    assert GateRecord.objects.get(run__isnull=False).outcome == "nothing_collected"
 
 
 @pytest.mark.usefixtures("pytest_on_path")

@@ -24,8 +24,8 @@ def own_place() -> Iterator[None]:
         earlier = str(connection.settings_dict["NAME"])
         if connection.vendor == "postgresql":
             connection.settings_dict["TEST"]["NAME"] = f"codeframe_bench_{os.getpid()}"
-        connection.creation.create_test_db(verbosity=0, autoclobber=True)
         try:
+            connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
             yield
         finally:
             connections.close_all()

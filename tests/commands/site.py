@@ -17,7 +17,8 @@ from tests.fakes import AGENT
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("CODEFRAME_", "DATABASE_URL", "DJANGO_")
+OURS = ("CODEFRAME_", "DATABASE_URL", "DJANGO_", "PYTHONUNBUFFERED")
+"""What a developer's own environment might set, and cron's does not."""
 PATIENCE_S = 120.0
 
 
@@ -95,15 +96,13 @@ class Site:
 
     # -- commands --------------------------------------------------------------------------------
 
-    def run(
-        self, *words: str | bytes, input: bytes = b"", cwd: Path = ROOT, **variables: str
-    ) -> Done:
+    def run(self, *words: str | bytes, **variables: str) -> Done:
         """`manage.py WORDS` as a process of its own, to its end."""
         done = subprocess.run(
             _argv(words),
-            cwd=cwd,
+            cwd=ROOT,
             env=self.environment | variables,
-            input=input,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PATIENCE_S,
             check=False,

@@ -102,15 +102,18 @@ def test_two_first_commands_at_once_both_find_a_database(tmp_path: Path) -> None
     ]
 
 
-def test_tables_that_an_interrupted_first_start_left_out_are_made(site: Site, empty: bytes) -> None:
-    with sqlite3.connect(site.database) as connection:
-        connection.execute("DROP TABLE batches_commandengine")
-        connection.execute("DELETE FROM django_migrations WHERE app = 'batches'")
-        for (name,) in connection.execute(
-            "SELECT name FROM sqlite_master WHERE type='table' AND name LIKE 'batches_%'"
-        ).fetchall():
-            connection.execute(f"DROP TABLE {name}")
+def test_a_first_start_that_was_interrupted_is_gone_on_with(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    assert site.run("migrate", "tasks", "--verbosity", "0").code == 0
     assert site.run("engine", "list").code == 0
+
+
+def test_an_older_database_is_left_alone_and_told_in_one_line(site: Site) -> None:
+    with sqlite3.connect(site.database) as connection:
+        connection.execute("DELETE FROM django_migrations WHERE app = 'sessions'")
+    before = site.dump()
+    assert "older than this program: run manage.py migrate" in refused(site.run(*WORDS))
+    assert site.dump() == before
 
 
 def test_a_reader_that_has_gone_is_no_error(site: Site, repo: Path) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-WAIT_S = 120.0
+WAIT_S = 500.0
 OVERLAP = 65
 
 

@@ -20,6 +20,8 @@ from tests.faults import agent
 from tests.faults.world import World
 from tests.repos import git, make_repository
 
+LONG_S = 600
+"""More than any test waits, on the slowest machine."""
 AGENT = [sys.executable, "-I", "-S", agent.__file__]
 
 
@@ -33,6 +35,7 @@ class Cell:
     repeats: int = 0
     ended_after_s: float = 0.0
     held: Path | None = None
+    began: Path | None = None
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -47,10 +50,18 @@ class Cell:
 
     def hold(self, what: str) -> None:
         """The first task's agent, or the gate, stays at work until `let_work`; or nothing."""
-        names = {"agent": f"{self.tasks[0].id}.hold", "gate": f"{self.name}.gate"}
+        task = self.tasks[0].id
+        names = {
+            "agent": (f"{task}.hold", f"{task}.starts"),
+            "gate": (f"{self.name}.gate", f"{self.name}.gate-began"),
+        }
         if what:
-            self.held = self.world.notes / names[what]
+            self.held, self.began = (self.world.notes / name for name in names[what])
             self.held.touch()
+
+    def at_work(self) -> bool:
+        """What is held has begun."""
+        return self.began is not None and self.began.exists()
 
     def let_work(self) -> None:
         if self.held:
@@ -110,8 +121,9 @@ class Cell:
             yield f"integrated {len(ids)} changes"
         if dirt := git(self.repository, "status", "--porcelain"):
             yield f"left the checkout dirty: {dirt}"
-        if left := [r.id for r in Run.objects.filter(batch=self.batch) if _tree(r.id).exists()]:
-            yield f"left trees of {len(left)} runs"
+        made = [self.batch.id, *Run.objects.filter(batch=self.batch).values_list("id", flat=True)]
+        if left := [tree for tree in map(paths.tree_dir, made) if tree.exists()]:
+            yield f"left {len(left)} trees"
 
     def _event_problems(self) -> Iterator[str]:
         events = Event.objects.filter(workspace=self.workspace)
@@ -121,10 +133,6 @@ class Cell:
         seqs = list(events.order_by("seq").values_list("seq", flat=True))
         if seqs != list(range(1, len(seqs) + 1)):
             yield "has a gap in its events"
-
-
-def _tree(run_id: object) -> Path:
-    return paths.tree_dir(run_id)  # type: ignore[arg-type]
 
 
 def make_repositories(folder: Path, names: Sequence[str]) -> list[Path]:
@@ -151,8 +159,9 @@ def make_cell(world: World, repository: Path, name: str, *, repeats: int = 0) ->
 
 
 def _gate(world: World, name: str) -> dict[str, object]:
-    script = f"while test -e '{world.notes}/{name}.gate'; do sleep 0.05; done"
-    return {"name": "wait", "argv": ["sh", "-c", script], "timeout_s": 60}
+    file = f"{world.notes}/{name}.gate"
+    script = f"touch '{file}-began'; while test -e '{file}'; do sleep 0.05; done"
+    return {"name": "wait", "argv": ["sh", "-c", script], "timeout_s": LONG_S}
 
 
 def send(cell: Cell, **changes: object) -> None:
@@ -162,7 +171,8 @@ def send(cell: Cell, **changes: object) -> None:
 def make_batch(world: World, workspace: Workspace, tasks: list[Task], **changes: object) -> Batch:
     argv = [*AGENT, str(world.notes)]
     engine = {"kind": "command", "argv": argv, "pass_env": []}
-    chosen = options(engine_options=engine, **changes)
+    times = {"timeout_s": LONG_S, "stall_timeout_s": LONG_S}
+    chosen = options(engine_options=engine, **times, **changes)
     admission = admit(workspace=workspace, options=chosen, task_ids=[task.id for task in tasks])
     return lifecycle.create_batch(admission=admission, origin="test", send=True)
 

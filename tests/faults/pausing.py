@@ -4,12 +4,12 @@
 for the file `go`. Installed in the worker by tests.faults.app, before any process is forked.
 """
 
-import functools
 import os
 import pkgutil
 import threading
 import time
 from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,13 @@ _here = threading.local()
 def install() -> None:
     folder = Path(os.environ[FOLDER])
     for point in POINTS:
-        _replace(point.target, lambda work, p=point: _pausing(work, p, folder))
+        _replace(point.target, partial(_pausing, point, folder))
     # Which workspace a thread works for: the conductor learns it from its lease, a slot's thread
     # from the context it is given. Wrapped last, so that it is known before any pause.
     _replace("batches.lifecycle:claim_batch", _knowing_by_lease)
     _replace("batches.attempt:_attempt", _knowing_by_context)
     for role in ("monitor", "pusher"):
-        _replace(f"django_q.cluster:{role}", lambda work, r=role: _telling(work, r, folder))
+        _replace(f"django_q.cluster:{role}", partial(_telling, role, folder))
     _note_queue_workers(folder)
     _shorten_backoff(os.environ.get(BACKOFF))
 
@@ -40,7 +40,7 @@ def _shorten_backoff(seconds: str | None) -> None:
     from batches import retry
 
     if seconds:
-        retry.BACKOFF_S = tuple(float(seconds) for _ in retry.BACKOFF_S)
+        retry.BACKOFF_S = (float(seconds),) * 3
 
 
 def _replace(target: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -50,8 +50,8 @@ def _replace(target: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any
     setattr(owner, name, wrap(getattr(owner, name)))
 
 
-def _pausing(work: Callable[..., Any], point: Point, folder: Path) -> Callable[..., Any]:
-    @functools.wraps(work)
+def _pausing(point: Point, folder: Path, work: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(work)
     def paused(*args: Any, **kwargs: Any) -> Any:
         if point.before and point.applies(*args, **kwargs):
             _pause(folder, point.name)
@@ -101,8 +101,8 @@ def _knowing_by_context(work: Callable[..., Any]) -> Callable[..., Any]:
     return attempt
 
 
-def _telling(work: Callable[..., Any], role: str, folder: Path) -> Callable[..., Any]:
-    @functools.wraps(work)
+def _telling(role: str, folder: Path, work: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(work)
     def told(*args: Any, **kwargs: Any) -> Any:
         (folder / f"{os.getpid()}.{role}").touch()
         return work(*args, **kwargs)

@@ -7,11 +7,15 @@ from typing import Any
 
 
 def _of_agent(run_dir: Path, *_: Any, **__: Any) -> bool:
-    return run_dir.parent.name != "gates"
+    return run_dir.name == "agent"
 
 
 def _of_gate(run_dir: Path, *_: Any, **__: Any) -> bool:
-    return run_dir.parent.name == "gates"
+    return run_dir.parent.name == "gates" and not _of_validation(run_dir)
+
+
+def _of_validation(run_dir: Path, *_: Any, **__: Any) -> bool:
+    return "validations" in run_dir.parts
 
 
 def _any_call(*_: Any, **__: Any) -> bool:
@@ -106,7 +110,7 @@ POINTS = (
     Point(
         name="gates-running",
         says="a gate runs on the tree",
-        target="batches.supervisor.client:start",
+        target=f"{CLIENT}:start",
         applies=_of_gate,
         alive="gate",
     ),
@@ -136,6 +140,12 @@ POINTS = (
         name="finish-after",
         says="the run has ended, its dependent has not started",
         target="batches.lifecycle:finish_run",
+    ),
+    Point(
+        name="validating",
+        says="a gate runs on the integrated tree",
+        target=f"{CLIENT}:start",
+        applies=_of_validation,
     ),
     Point(
         name="validated",

@@ -1,5 +1,6 @@
 """The cells and their outcomes, kept in docs/reliability.md between two comments per database."""
 
+import fcntl
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,12 +28,15 @@ def read(page: str, database: str) -> Columns:
 
 
 def write_column(*, database: str, victim: str, outcomes: Mapping[str, str]) -> None:
-    page = PAGE.read_text()
-    columns = read(page, database) | {victim: dict(outcomes)}
-    old = _section(page, database)
-    PAGE.write_text(
-        page.replace(f"{_begin(database)}{old}", f"{_begin(database)}{_render(columns)}")
-    )
+    """In place. Locked: rounds may run in two processes at once."""
+    with PAGE.open("r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        page = file.read()
+        columns = read(page, database) | {victim: dict(outcomes)}
+        old, new = _section(page, database), _render(columns)
+        file.seek(0)
+        file.truncate()
+        file.write(page.replace(f"{_begin(database)}{old}", f"{_begin(database)}{new}"))
 
 
 def _render(columns: Columns) -> str:

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.repos import git
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),
 ]
 POINTS = (
@@ -53,7 +55,7 @@ def test_another_owner_finishes_and_the_frozen_one_writes_nothing(
         send(cell)
         cells.append(cell)
     frozen = [
-        world.wait_for(lambda c=cell: world.reached(c.workspace, c.name), f"{cell.name} is reached")
+        world.wait_for(partial(world.reached, cell.workspace, cell.name), f"{cell.name} is reached")
         for cell in cells
     ]
 

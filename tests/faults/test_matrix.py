@@ -43,6 +43,9 @@ def test_after_kill_9_every_batch_ends_as_if_nothing_had_been(
     )
     world.start()
     cells = _waiting_cells(world, victim, tmp_path)
+    held = [cell for cell in cells if cell.held]
+    if victim.repeats:
+        world.wait_for(lambda: all(cell.at_work() for cell in held), "agents and gates are there")
     waiting = [world.reached(cell.workspace, cell.name) for cell in cells]
 
     victims = victim.pids(world, waiting)
@@ -52,7 +55,6 @@ def test_after_kill_9_every_batch_ends_as_if_nothing_had_been(
     world.keep_running()
     world.release()
     if victim.takes_over:
-        held = [cell for cell in cells if cell.held]
         world.wait_for(lambda: all(cell.taken_over() for cell in held), "every batch is adopted")
     detected = time.monotonic() - killed_at
     for cell in cells:
@@ -88,6 +90,7 @@ def _waiting_cells(world: World, victim: Victim, folder: Path) -> list[Cell]:
     world.wait_for(
         lambda: all(world.reached(cell.workspace, cell.name) for cell in cells),
         "every batch waits at its point",
+        seconds=120,
     )
     return cells
 

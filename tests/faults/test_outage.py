@@ -4,8 +4,9 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -27,6 +28,7 @@ def _binaries() -> Path | None:
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),
     pytest.mark.skipif(
         _binaries() is None,
@@ -53,6 +55,11 @@ class Server:
         options = f"-p {self.port} -k {self._data} -c listen_addresses=127.0.0.1"
         self._control("start", "-o", options, "-l", str(self._data / "log"))
 
+    def place(self) -> dict[str, str]:
+        """As in Django's DATABASES."""
+        where = {"HOST": "127.0.0.1", "PORT": str(self.port), "NAME": ACCOUNT}
+        return where | {"USER": ACCOUNT, "PASSWORD": ""}
+
     def stop(self, how: str) -> None:
         self._control("stop", "-m", how)
 
@@ -61,7 +68,9 @@ class Server:
 
     def _call(self, program: str, *arguments: str) -> None:
         command = ["runuser", "-u", ACCOUNT, "--", str(self._binaries / program), *arguments]
-        subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL, timeout=60)
+        # Without our environment: whatever names our state folder counts as the product's.
+        env = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+        subprocess.run(command, check=True, cwd="/", env=env, stdout=subprocess.DEVNULL, timeout=60)
 
 
 def _free_port() -> int:
@@ -82,10 +91,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(binaries, folder)
     server.make()
     before = dict(connection.settings_dict)
-    _lead_to(
-        {"HOST": "127.0.0.1", "PORT": str(server.port), "USER": ACCOUNT, "PASSWORD": ""}
-        | {"NAME": ACCOUNT}
-    )
+    _lead_to(before | server.place())
     try:
         call_command("migrate", verbosity=0)
         yield server
@@ -95,7 +101,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         shutil.rmtree(folder)
 
 
-def _lead_to(place: dict[str, object]) -> None:
+def _lead_to(place: Mapping[str, Any]) -> None:
     connection.close()
     connection.settings_dict.update(place)
 

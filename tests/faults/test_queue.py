@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,13 @@ from django_q.models import OrmQ
 
 from tasks import queue
 from tests.faults import host
-from tests.faults.cells import make_cell, make_repositories, send, wait_until_ended
+from tests.faults.cells import Cell, make_cell, make_repositories, send, wait_until_ended
 from tests.faults.world import World
 
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),
 ]
 Worlds = Callable[..., World]
@@ -70,6 +72,10 @@ def test_batches_run_after_idle_processes_of_the_queue_were_killed(
     record_property("last", round(max(cell.ended_after_s for cell in cells), 1))
 
 
+def _was_taken_over(cell: Cell, times: int) -> bool:
+    return cell.taken_over() == times
+
+
 def test_an_owner_that_is_killed_five_times_never_starts_an_engine_twice(
     make_world: Worlds, tmp_path: Path, record_property: Callable[..., None]
 ) -> None:
@@ -84,7 +90,7 @@ def test_an_owner_that_is_killed_five_times_never_starts_an_engine_twice(
     for kills in range(1, 6):
         host.kill(cell.owner())
         killed_at = time.monotonic()
-        world.wait_for(lambda n=kills: cell.taken_over() == n, "the next owner has it")
+        world.wait_for(partial(_was_taken_over, cell, kills), "the next owner has it")
         gaps.append(round(time.monotonic() - killed_at, 1))
         assert cell.starts(cell.tasks[1]) == []
     cell.let_work()

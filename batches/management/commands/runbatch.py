@@ -45,6 +45,8 @@ class Command(BatchCommand):
     exit_codes = {WorkspaceBusy: EXIT_BUSY}
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        choice = "(TASK ... | --all-ready | --tasks-file FILE)"
+        parser.usage = f"{parser.prog} -w WORKSPACE {choice} [options]"
         parser.add_argument(
             "--workspace", "-w", required=True, help="name, path or id; manage.py workspace list"
         )

@@ -22,7 +22,9 @@ class Command(ConsoleCommand):
     requires_system_checks = "__all__"  # type: ignore[assignment]
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--bind", default="127.0.0.1", metavar="ADDRESS")
+        parser.add_argument(
+            "--bind", default="127.0.0.1", metavar="ADDRESS", help="default: this machine only"
+        )
         parser.add_argument("--port", type=_port, default=8000, help="0 takes any free one")
         parser.add_argument(
             "--drain",

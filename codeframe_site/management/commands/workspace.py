@@ -4,10 +4,13 @@ from typing import Any
 from batches.deletion import remove_workspace
 from batches.errors import WorkspaceBusy
 from batches.gates import catalog
+from tasks.audit import person_at_the_console
 from tasks.console import EXIT_BUSY, ConsoleCommand, Verbs
 from tasks.errors import ValidationFailed
 from tasks.lookup import workspace_named
+from tasks.members import remove_member, set_member, user_named
 from tasks.models import Workspace
+from tasks.models.membership import Role
 from tasks.tables import table
 from tasks.workspaces.registry import add_workspace
 
@@ -43,15 +46,18 @@ class Command(ConsoleCommand):
             help="forget its batches too, and delete what agents and gates have printed",
         )
 
+        _add_member_verbs(verbs)
+
     def run(self, *, verb: str, **options: Any) -> None:
-        getattr(self, f"_{verb}")(**options)
+        getattr(self, f"_{verb.replace('-', '_')}")(**options)
 
     def _add(self, *, path: str, name: str, gate: list[str], no_gates: bool, **_: Any) -> None:
         if gate and no_gates:
             raise ValidationFailed("--gate and --no-gates exclude each other")
         gates = [_gate(text) for text in gate]
         _refuse_twice([row["name"] for row in gates])
-        workspace = add_workspace(path=path, name=name, gates=gates, gates_waived=no_gates)
+        by = person_at_the_console()
+        workspace = add_workspace(path=path, name=name, gates=gates, gates_waived=no_gates, by=by)
         self.say(f"{workspace.name}  {workspace.repo_path}")
 
     def _list(self, **_: Any) -> None:
@@ -65,8 +71,42 @@ class Command(ConsoleCommand):
 
     def _remove(self, *, workspace: str, delete_history: bool, **_: Any) -> None:
         row = workspace_named(workspace)
-        remove_workspace(workspace=row, with_history=delete_history)
+        by = person_at_the_console()
+        remove_workspace(workspace=row, with_history=delete_history, by=by)
         self.say(f"{row.name} is no longer registered; {row.repo_path} is as it was")
+
+    def _members(self, *, workspace: str, **_: Any) -> None:
+        rows = [["USER", "ROLE"]]
+        for member in workspace_named(workspace).memberships.select_related("user"):
+            rows.append([member.user.username, member.role])
+        for line in table(rows, width=self.width()):
+            self.say(line)
+
+    def _add_member(self, *, workspace: str, user: str, role: str, **_: Any) -> None:
+        row, person = workspace_named(workspace), user_named(user)
+        set_member(workspace=row, user=person, role=Role(role), by=person_at_the_console())
+        self.say(f"{person.username} is {role} of {row.name}")
+
+    def _remove_member(self, *, workspace: str, user: str, **_: Any) -> None:
+        row, person = workspace_named(workspace), user_named(user)
+        remove_member(workspace=row, user=person, by=person_at_the_console())
+        self.say(f"{person.username} is no member of {row.name} any more")
+
+
+def _add_member_verbs(verbs: Verbs) -> None:
+    members = verbs.add("members", "Show who belongs to a workspace")
+    add = verbs.add("add-member", "Let somebody in, or change the role")
+    remove = verbs.add("remove-member", "Let somebody in no more")
+    for verb in (members, add, remove):
+        verb.add_argument("workspace", metavar="WORKSPACE", help="name, path or id")
+    for verb in (add, remove):
+        verb.add_argument("user", metavar="USER", help="the account's name")
+    add.add_argument(
+        "--role",
+        choices=Role.values,
+        default=Role.VIEWER,
+        help="viewer (default) looks, operator works, admin changes the workspace and its members",
+    )
 
 
 def _gate(text: str) -> dict[str, Any]:

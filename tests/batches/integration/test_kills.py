@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from batches.integration import trees
+from batches.integration import checkouts, trees
 from batches.integration.landing import Landing, land
 from tasks.workspaces.git import list_refs
 from tests.batches.integration.conftest import FILES, Bench, bench_for, long_with
 from tests.repos import ENVIRONMENT, git, make_repository, write_files
 
-pytestmark = pytest.mark.faults
 ROOT = Path(__file__).parents[3]
 # Kills itself at the n-th git call: before it, after it, or together with a git that has begun.
 CHILD = """
@@ -72,6 +71,7 @@ def new_bench(folder: Path) -> Bench:
     return bench_for(make_repository(folder / "repository", FILES), folder / "state")
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_landing_killed_anywhere_is_completed_by_the_next(tmp_path: Path, when: str) -> None:
     at, died = 0, True
@@ -144,6 +144,7 @@ def test_what_a_killed_git_left_is_taken_over_unless_the_user_went_on(
         assert git(bench.repository, "rev-parse", "main") == commit
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_capture_killed_anywhere_is_made_again(tmp_path: Path, when: str) -> None:
     at, died = 0, True
@@ -166,6 +167,7 @@ def test_a_capture_killed_anywhere_is_made_again(tmp_path: Path, when: str) -> N
     assert at > 8
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_tree_whose_making_was_killed_can_be_removed_and_made_again(
     tmp_path: Path, when: str
@@ -182,24 +184,48 @@ def test_a_tree_whose_making_was_killed_can_be_removed_and_made_again(
     assert at > 1
 
 
+def git_in(folder: Path) -> int | None:
+    """The process id of a git that works in the folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (process / "comm").read_text().strip()
+            if name == "git" and (process / "cwd").resolve() == folder:
+                return int(process.name)
+        except OSError:
+            continue
+    return None
+
+
+@pytest.mark.faults
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the git process in /proc")
-def test_a_git_that_outlives_its_killed_parent_keeps_the_lock(tmp_path: Path) -> None:
+def test_a_git_that_outlives_its_killed_parent_keeps_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench = new_bench(tmp_path)
-    many = {f"many/{number}": "x\n" * 50 for number in range(800)}
-    commit = bench.run("r", many).commit
+    commit = bench.run("r", {f"many/{number}": "x\n" * 50 for number in range(800)}).commit
     job = {"repository": str(bench.repository), "store": str(bench.store.dir), "do": "land"}
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, json.dumps({**job, "commit": commit, "at": 0, "when": ""})],
         cwd=ROOT,
         env={**ENVIRONMENT, "PYTHONPATH": str(ROOT)},
     )
-    deadline = time.monotonic() + 60
-    while not (bench.repository / "many").exists():
+    deadline = time.monotonic() + 100
+    while (worker := git_in(bench.repository)) is None:
         assert time.monotonic() < deadline
         assert child.poll() is None
-        time.sleep(0.001)
+    os.kill(worker, signal.SIGSTOP)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
+    try:
+        monkeypatch.setattr(checkouts, "LOCK_PATIENCE_S", 0.1)
+        refused = landed(bench, commit)
+        assert (refused.outcome, git(bench.repository, "rev-parse", "main")) == (
+            "dirty",
+            bench.base,
+        )
+        assert "index.lock" in refused.detail
+    finally:
+        os.kill(worker, signal.SIGCONT)
     while (result := landed(bench, commit)).outcome != "landed":
         assert "index.lock" in result.detail
         assert time.monotonic() < deadline

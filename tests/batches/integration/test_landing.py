@@ -10,7 +10,7 @@ from batches.integration import checkouts, landing
 from batches.integration.landing import Landing, land
 from tasks.workspaces import git as gitting
 from tasks.workspaces.git import RefMoved, Store
-from tests.batches.integration.conftest import Bench, MakeBench, bench_for, long_with
+from tests.batches.integration.conftest import FILES, Bench, MakeBench, bench_for, long_with
 from tests.repos import commit, git, make_repository, write_files
 
 
@@ -121,7 +121,7 @@ def hide_with_assume_unchanged(path: Path) -> None:
 
 def everything(path: Path) -> dict[str, tuple[int, bytes]]:
     """Names, modes and bytes of the checkout, its index, HEAD and refs."""
-    git_dir = path / ".git"
+    git_dir = Path(git(path, "rev-parse", "--absolute-git-dir"))
     kept = [git_dir / "index", git_dir / "HEAD", *(git_dir / "refs/heads").rglob("*")]
     files = [item for item in path.rglob("*") if ".git" not in item.parts]
     return {
@@ -248,7 +248,9 @@ def test_a_dirty_linked_worktree_counts_as_dirty(bench: Bench, tmp_path: Path) -
 def test_a_worktree_entry_that_points_at_a_stranger_moves_nothing_there(
     bench: Bench, tmp_path: Path
 ) -> None:
-    stranger = make_repository(tmp_path / "stranger", {"a.txt": "one\ntwo\nthree\n"})
+    other = make_repository(tmp_path / "other", {"a.txt": "one\ntwo\nthree\n", **FILES})
+    stranger = tmp_path / "stranger"
+    git(other, "worktree", "add", "-q", str(stranger), "-b", "side")
     git(bench.repository, "checkout", "-q", "-b", "elsewhere")
     entry = bench.repository / ".git/worktrees/x"
     entry.mkdir(parents=True)
