@@ -1,7 +1,10 @@
 """Rows that need no repository."""
 
-from tasks.models import EventCounter, Workspace
-from tests.codeframe_site.rows import workspace_row
+from batches.models.batch import BatchStatus
+from tasks.models import Blocker, EventCounter, Workspace
+from tasks.models.task import TaskStatus
+from tests.codeframe_site.rows import batch_row, run_row, workspace_row
+from tests.factories import make_task
 
 
 def known_workspace(name: str = "shop") -> Workspace:
@@ -9,3 +12,21 @@ def known_workspace(name: str = "shop") -> Workspace:
     row = workspace_row(name)
     EventCounter.objects.create(workspace=row)
     return row
+
+
+class World:
+    """One row of everything, in a workspace named shop."""
+
+    def __init__(self) -> None:
+        self.shop = known_workspace("shop")
+        task = make_task(self.shop, "a", status=TaskStatus.BLOCKED)
+        batch = batch_row(self.shop, BatchStatus.PARTIAL)
+        run = run_row(batch, task=task)
+        blocker = Blocker.objects.create(task=task, reason="question", question="Which?")
+        self.ids = {
+            "workspace": self.shop.id,
+            "task": task.id,
+            "batch": batch.id,
+            "run": run.id,
+            "blocker": blocker.id,
+        }

@@ -182,7 +182,6 @@ ROWS = [
     ((*RUN, "{first}", "--tasks-file", "{folder}/good.md", *FIXER), r"\(one of them\)"),
     ((*RUN, "ffffffff", *FIXER), "no task has an id that begins with ffffffff"),
     (("runbatch", "-w", "idle", "{first}", *FIXER), "no task has an id"),
-    (("runbatch", "-w", "idle", "--all-ready", *FIXER), "no task of this workspace is READY"),
     ((*RUN, "{second}", *FIXER), "second needs first, which is READY"),
     ((*RUN, "--tasks-file", "{folder}/nowhere.md", *FIXER), "nowhere.md: No such file"),
     ((*RUN, "--tasks-file", "{folder}/tasks.txt", *FIXER), "a task file ends in"),

@@ -35,6 +35,12 @@ def test_everything_completed_is_0(shop: Site, repo: Path) -> None:
     assert git(repo, "show", "main:one.txt") == "done"
 
 
+def test_a_night_without_work_is_quiet_and_0(shop: Site) -> None:
+    done = shop.run(*READY)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "nothing to do: no task of this workspace is READY\n"
+
+
 def test_a_task_that_failed_is_1_and_told_with_its_reason(shop: Site) -> None:
     shop.add_task("shop", "good")
     shop.add_task("shop", "bad", "stderr out of ideas", "exit 3")

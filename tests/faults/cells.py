@@ -10,6 +10,7 @@ from pathlib import Path
 from batches import lifecycle, paths
 from batches.admission import admit
 from batches.models import Batch, Run, Stage
+from batches.models.batch import ACTIVE
 from batches.models.run import LIVE
 from tasks.events import types
 from tasks.models import Event, Task, Workspace
@@ -36,6 +37,11 @@ class Cell:
     ended_after_s: float = 0.0
     held: Path | None = None
     began: Path | None = None
+
+    def __str__(self) -> str:
+        self.batch.refresh_from_db()
+        runs = self.batch.runs.values_list("title", "attempt", "status", "stage")
+        return f"{self.name}: {self.batch.status}, owner {self.batch.lease_owner!r}, {list(runs)}"
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -179,16 +185,18 @@ def make_batch(world: World, workspace: Workspace, tasks: list[Task], **changes:
 
 def wait_until_ended(world: World, cells: list[Cell], *, since: float, seconds: float) -> None:
     """Notes of each when it ended."""
-    waiting = list(cells)
+    waiting = {cell.batch.id: cell for cell in cells}
 
     def all_ended() -> bool:
-        for cell in [cell for cell in waiting if cell.ended()]:
+        rows = Batch.objects.filter(id__in=waiting, status__in=ACTIVE)
+        for batch_id in waiting.keys() - set(rows.values_list("id", flat=True)):
+            cell = waiting.pop(batch_id)
             cell.ended_after_s = time.monotonic() - since
-            waiting.remove(cell)
+            cell.batch.refresh_from_db()
         return not waiting
 
     try:
         world.wait_for(all_ended, "every batch ends", seconds=seconds)
     except AssertionError as error:
-        left = [f"{cell.name} {cell.batch.status} {cell.batch.lease_owner}" for cell in waiting]
+        left = [str(cell) for cell in waiting.values()]
         raise AssertionError(f"{left}\n{error}") from None

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PATIENCE_S = 60.0
+POLL_S = 0.1
 ON_LINUX = sys.platform == "linux"
 
 
@@ -18,7 +19,7 @@ def wait_for(condition: Callable[[], T], what: str, *, seconds: float = PATIENCE
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.05)
+        time.sleep(POLL_S)
     return found
 
 

@@ -34,7 +34,8 @@ class Command(BatchCommand):
     help = "Run tasks of a workspace as one batch, here and now."
     epilog = (
         "exit codes:\n"
-        "  0 all completed   1 not all completed   2 nothing started: wrong call or settings\n"
+        "  0 all completed, or nothing to do   1 not all completed\n"
+        "  2 nothing started: wrong call or settings\n"
         "  3 nothing started: another batch is at work here   4 cancelled   130 interrupted\n\n"
         "examples:\n"
         "  manage.py runbatch -w shop --all-ready --engine fixer\n"
@@ -72,6 +73,16 @@ class Command(BatchCommand):
         )
 
     def run(self, **options: Any) -> int:
+        """Nothing to run is no failure where nothing was named: a night without work is quiet."""
+        try:
+            return self._run_batch(**options)
+        except NothingToRun as nothing:
+            if options["tasks"]:
+                raise
+            self.stderr.write(f"nothing to do: {nothing.message}")
+            return 0
+
+    def _run_batch(self, **options: Any) -> int:
         _check_choice(**options)
         workspace = workspace_named(options.pop("workspace"))
         admission = admit(workspace=workspace, options=batch_options(**options))
