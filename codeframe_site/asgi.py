@@ -6,8 +6,11 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codeframe_site.settings")
 
 from django.core.asgi import get_asgi_application
+from django.urls import get_resolver
 
 django_application = get_asgi_application()
+# The first request would import every view on the event loop, for a second.
+_ = get_resolver().url_patterns
 
 from codeframe_site.health import health
 from codeframe_site.limits import LIMITS, refusal

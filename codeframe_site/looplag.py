@@ -24,6 +24,7 @@ shortest is the pause between two checks of a waiting client, so this is a quart
 WINDOW = 3000
 """Samples kept for the percentiles: a minute of ticks."""
 STACK_FRAMES = 12
+_NOT_CULPRITS = ("/asyncio/", "/lib/python", "<frozen ")
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def culprit_of(frame: FrameType) -> str:
     """The innermost frame of code that is neither the loop's nor the standard library's."""
     stack = traceback.extract_stack(frame)
     for entry in reversed(stack):
-        if "/asyncio/" not in entry.filename and "/lib/python" not in entry.filename:
+        if not any(part in entry.filename for part in _NOT_CULPRITS):
             return f"{entry.filename}:{entry.lineno} {entry.name}"
     last = stack[-1]
     return f"{last.filename}:{last.lineno} {last.name}"

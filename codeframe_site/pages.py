@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, F, OuterRef, Subquery, Window
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -83,9 +83,8 @@ def workspace_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     chosen = request.GET.get("status", "").upper()
     if chosen in TaskStatus.values:
         return _one_status(request, workspace, TaskStatus(chosen), context)
-    tasks = _first_of_each_status(workspace)
     context |= {
-        "groups": _groups(tasks, dict(_task_counts([workspace.id])[workspace.id])),
+        "groups": _groups(workspace, dict(_task_counts([workspace.id])[workspace.id])),
         "batches": workspace.batches.select_related("workspace")[:BATCHES_SHOWN],
     }
     return render(request, "tasks/workspace.html", context)
@@ -94,8 +93,7 @@ def workspace_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
 def _one_status(
     request: HttpRequest, workspace: Workspace, status: TaskStatus, context: dict[str, Any]
 ) -> HttpResponse:
-    rows = Task.objects.filter(workspace=workspace, status=status).only(*_FIELDS)
-    page = page_of(rows, request, size=TASKS_SHOWN)
+    page = page_of(_tasks(workspace, status), request, size=TASKS_SHOWN)
     context |= {"page": page, "status": status, "tasks": _with_dependencies(page.rows)}
     return render(request, "tasks/status.html", context)
 
@@ -133,15 +131,14 @@ def _open_questions(workspace_ids: list[UUID]) -> dict[UUID, int]:
     return dict(counted)
 
 
-def _first_of_each_status(workspace: Workspace) -> list[Task]:
-    """One query for all groups, however many tasks there are."""
-    place = Window(RowNumber(), partition_by=F("status"), order_by=["priority", "created_at", "id"])
-    rows = Task.objects.filter(workspace=workspace).annotate(place=place)
-    return list(rows.filter(place__lte=TASKS_SHOWN_PER_STATUS).only(*_FIELDS))
-
-
-def _groups(tasks: list[Task], counts: dict[str, int]) -> list[dict[str, Any]]:
-    rows = _with_dependencies(tasks)
+def _groups(workspace: Workspace, counts: dict[str, int]) -> list[dict[str, Any]]:
+    """The first tasks of each state. A query each, by the index: one for all would sort all."""
+    found = {
+        status: list(_tasks(workspace, status)[:TASKS_SHOWN_PER_STATUS])
+        for status in ORDER
+        if status in counts
+    }
+    rows = _with_dependencies([task for tasks in found.values() for task in tasks])
     return [
         {
             "status": status,
@@ -149,9 +146,12 @@ def _groups(tasks: list[Task], counts: dict[str, int]) -> list[dict[str, Any]]:
             "tasks": [row for row in rows if row.task.status == status],
             "more": counts[status] > TASKS_SHOWN_PER_STATUS,
         }
-        for status in ORDER
-        if status in counts
+        for status in found
     ]
+
+
+def _tasks(workspace: Workspace, status: TaskStatus) -> QuerySet[Task]:
+    return Task.objects.filter(workspace=workspace, status=status).only(*_FIELDS)
 
 
 def _with_dependencies(tasks: list[Task]) -> list[TaskRow]:

@@ -1,4 +1,5 @@
 from django.contrib import admin
+from django.contrib.auth.decorators import login_required
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
@@ -28,7 +29,7 @@ urlpatterns = [
     path("ready", ready),
     path("metrics", metrics),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs", DocsView.as_view(url_name="schema"), name="api-docs"),
+    path("api/docs", login_required(DocsView.as_view(url_name="schema")), name="api-docs"),
     path("admin/", admin.site.urls),
 ]
 

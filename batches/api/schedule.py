@@ -92,10 +92,10 @@ class BottlenecksView(ApiView):
     )
     def get(self, request: Request) -> Response:
         tasks, plan, learned = plan_of(self.workspace(), 1)
-        edges = dependency_edges(tasks)
+        waits = open_dependencies(tasks)
         rows = []
         for task_id in plan.critical_path:
-            kind = "dependencies" if edges.get(task_id) else "duration"
+            kind = "dependencies" if waits[task_id] else "duration"
             hours = hours_of(tasks[task_id], learned)
             rows.append(
                 {
@@ -113,11 +113,16 @@ def plan_of(workspace: Workspace, agents: int) -> tuple[dict[UUID, Task], Foreca
     """Open leaves, their forecast, and the hours assumed where nobody estimated."""
     rows = Task.objects.filter(workspace=workspace, is_leaf=True).exclude(status__in=FINISHED)
     tasks = {task.id: task for task in rows.only("id", "title", "estimated_hours")}
-    edges = dependency_edges(tasks)
     learned = typical_hours(workspace)
     hours = {task.id: hours_of(task, learned) for task in tasks.values()}
-    graph = {task_id: edges.get(task_id, []) for task_id in tasks}
+    graph = open_dependencies(tasks)
     return tasks, forecast(graph, hours, agents=agents), learned
+
+
+def open_dependencies(tasks: dict[UUID, Task]) -> dict[UUID, list[UUID]]:
+    """What is finished holds nothing up."""
+    edges = dependency_edges(tasks)
+    return {task_id: [d for d in edges.get(task_id, ()) if d in tasks] for task_id in tasks}
 
 
 def hours_of(task: Task, learned: float) -> float:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, TypeVar
 from uuid import UUID
 
 from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.renderers import BaseRenderer
@@ -66,6 +67,13 @@ class ApiView(APIView):
     writing_scope: ClassVar[str] = "write"
     reading_role: ClassVar[Role] = Role.VIEWER
     writing_role: ClassVar[Role] = Role.OPERATOR
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        # A body in chunks has no length, and would be taken for no body at all: a batch of named
+        # tasks would become one of all.
+        if request.headers.get("Transfer-Encoding") and not request.META.get("CONTENT_LENGTH"):
+            request.META["CONTENT_LENGTH"] = "1"
+        return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

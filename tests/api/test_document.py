@@ -1,5 +1,6 @@
 """The OpenAPI document: valid, complete, served with its page from local files, and true."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from schemathesis import GenerationMode
 from codeframe_site.models import Scope
 from tests.api.client import BASE, Api, document, person
 from tests.api.rows import World
+from tests.architecture.source import ROOT
 
 pytestmark = pytest.mark.django_db
 HTML = {"Accept": "text/html"}
@@ -91,9 +93,32 @@ def test_the_document_is_served_to_who_has_signed_in(browser: Client) -> None:
     response = browser.get("/api/schema", headers={"Accept": "application/vnd.oai.openapi+json"})
     assert response.status_code == 200
     assert f"{BASE}tasks/execute" in response.json()["paths"]
-    for path in ("/api/schema", "/api/docs"):
-        refused = Client().get(path, headers={"Accept": "application/json"})
-        assert refused.status_code in (401, 406)
+    assert Client().get("/api/schema").status_code == 401
+    assert Client().get("/api/docs", headers=HTML).headers["Location"].startswith("/admin/login/")
+
+
+# -- docs/api.md ---------------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_every_route_by_example() -> None:
+    shown = {
+        (method, re.sub(r"{\w+}", "{}", path))
+        for method, path in re.findall(r"^(GET|POST|PUT|PATCH|DELETE) +(/api[^\s?]*)", PAGE, re.M)
+    }
+    known = {
+        (method.upper(), re.sub(r"{\w+}", "{}", path))
+        for path, methods in document()["paths"].items()
+        for method in methods
+    }
+    assert shown == known
+
+
+def test_the_tests_that_the_page_names_are_there() -> None:
+    named = set(re.findall(r"`(test_\w+\.py)`", PAGE))
+    assert len(named) > 5
+    assert [name for name in named if not (ROOT / "tests" / "api" / name).is_file()] == []
 
 
 # -- what generated requests find ----------------------------------------------------------------

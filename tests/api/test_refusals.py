@@ -4,15 +4,18 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.handlers.asgi import ASGIRequest
 from django.db import OperationalError, connection
 from django.test import Client
 
 from codeframe_site.models import Scope
+from tasks.api.tasks import TasksView
 from tasks.models import Task, Workspace
 from tests.api.client import BASE, Api, code_of
 from tests.api.rows import known_workspace
@@ -85,6 +88,16 @@ def test_a_body_of_more_than_2_mb_is_413(api: Api, workspace: Workspace) -> None
     assert code_of(send(api, text)) == (413, "INVALID_REQUEST")
     longest = json.dumps({"title": "a", "description": "é" * 200_000}, ensure_ascii=False)
     assert send(api, longest.encode())[0] == 201
+
+
+def test_a_body_in_chunks_is_read_although_it_has_no_length(api: Api, workspace: Workspace) -> None:
+    headers = [(b"x-api-key", api.headers["Authorization"].split()[1].encode())]
+    headers += [(b"transfer-encoding", b"chunked"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/", "query_string": b""}
+    request = ASGIRequest(scope | {"headers": headers}, BytesIO(b'{"title": "in chunks"}'))
+    response = TasksView.as_view()(request)
+    assert response.status_code == 201
+    assert Task.objects.get().title == "in chunks"
 
 
 @pytest.mark.parametrize(

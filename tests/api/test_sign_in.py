@@ -13,7 +13,8 @@ PATH = "/admin/login/"
 
 
 @pytest.fixture(autouse=True)
-def _slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def _slow(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     monkeypatch.setitem(SignInThrottle.THROTTLE_RATES, "login", "3/min")
     User.objects.create_superuser("ada", password="right")
 

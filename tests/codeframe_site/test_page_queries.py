@@ -42,7 +42,7 @@ def test_workspace(
         many_tasks(workspace, size // 5, status)
     for _ in range(size // 10):
         batch_row(workspace)
-    with django_assert_num_queries(SIGNED_IN + 6):
+    with django_assert_num_queries(SIGNED_IN + 5 + len(TaskStatus)):
         assert page.get(f"/workspaces/{workspace.id}/").status_code == 200
     with django_assert_num_queries(SIGNED_IN + 3):
         assert page.get(f"/workspaces/{workspace.id}/?status=READY").status_code == 200

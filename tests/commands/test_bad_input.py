@@ -272,13 +272,25 @@ def test_a_cycle_through_tasks_that_are_there_is_refused(world: Site, folder: Pa
         assert "would form a cycle" in refused(world, *words).err
 
 
-def test_a_file_whose_batch_is_refused_imports_nothing(world: Site, folder: Path) -> None:
-    (folder / "done.md").write_text("- [x] done already\n")
+@pytest.mark.parametrize("extra", [(), ("--dry-run",), ("--detach",)], ids=" ".join)
+def test_a_file_whose_batch_is_refused_imports_nothing(
+    extra: tuple[str, ...], world: Site, folder: Path
+) -> None:
     (folder / "waits.yaml").write_text("- title: later\n  depends_on: [second]\n")
-    for name, told in (("done.md", "no task that is not done"), ("waits.yaml", "needs second")):
-        for extra in ((), ("--dry-run",), ("--detach",)):
-            done = refused(world, *RUN, "--tasks-file", str(folder / name), *FIXER, *extra)
-            assert told in done.err
+    path = str(folder / "waits.yaml")
+    assert "needs second" in refused(world, *RUN, "--tasks-file", path, *FIXER, *extra).err
+
+
+@pytest.mark.parametrize("extra", [(), ("--dry-run",), ("--detach",)], ids=" ".join)
+def test_a_file_that_is_all_done_is_nothing_to_do(
+    extra: tuple[str, ...], world: Site, folder: Path
+) -> None:
+    (folder / "done.md").write_text("- [x] done already\n")
+    before = world.dump()
+    done = world.quickly(*RUN, "--tasks-file", str(folder / "done.md"), *FIXER, *extra)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "nothing to do: the file has no task that is not done already\n"
+    assert world.dump() == before
 
 
 def test_an_import_that_meets_a_task_that_is_there_says_so(world: Site, folder: Path) -> None:

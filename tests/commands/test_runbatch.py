@@ -209,8 +209,9 @@ def test_a_finished_task_with_a_key_stays_done(shop: Site, tmp_path: Path) -> No
     words = (*RUN, "--tasks-file", str(path))
     assert shop.run(*words).code == 0
     done = shop.run(*words)
-    assert (done.code, done.out) == (2, "")
+    assert (done.code, done.out) == (0, "")
     assert "no task that is not done already" in done.err
+    assert shop.rows("SELECT status FROM tasks_task") == [("MERGED",)]
 
 
 def test_a_killed_run_is_finished_first_with_the_same_agent(shop: Site, tmp_path: Path) -> None:
@@ -236,6 +237,19 @@ def test_a_killed_run_is_finished_first_with_the_same_agent(shop: Site, tmp_path
     assert done.out.index("long: COMPLETED") < done.out.index("next: started")
     statuses = shop.rows("SELECT status FROM batches_batch ORDER BY created_at")
     assert statuses == [("COMPLETED",), ("COMPLETED",)]
+
+
+def test_how_a_killed_run_ended_is_told_when_nothing_else_is_to_do(
+    shop: Site, tmp_path: Path
+) -> None:
+    shop.add_task("shop", "bad", f"touch {tmp_path}/at", f"wait-file {tmp_path}/go", "exit 3")
+    killed = shop.start(*READY)
+    wait_for((tmp_path / "at").exists, "the agent is at work")
+    killed.kill()
+    (tmp_path / "go").touch()
+    done = shop.run(*READY)
+    assert (done.code, done.err) == (1, "")
+    assert "bad: FAILED" in done.out
 
 
 def test_ctrl_c_while_an_older_batch_is_finished_starts_nothing_new(

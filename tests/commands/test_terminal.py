@@ -112,6 +112,8 @@ def test_nothing_that_moves_is_wider_than_the_terminal(shop: Site) -> None:
     moving, _, table = terminal.drawn.partition(SHOW)
     lines = ESCAPE.sub("", moving).replace("\r", "\n").split("\n")
     assert max(map(cell_len, lines)) <= 80
+    wrapped = [line for line in lines if line.startswith("   ") and line.strip()]
+    assert wrapped == []
     rows = [line for line in ESCAPE.sub("", table).splitlines() if line.startswith(("✓", "✕"))]
     assert len(rows) == 2
     assert max(map(cell_len, rows)) <= 80

@@ -123,29 +123,39 @@ class Command(BatchCommand):
     ) -> int:
         as_json = options["json"]
         drafts = _drafts(workspace, **options)
-        if self._finish_abandoned(workspace, interrupts, as_json=as_json):
+        codes = self._finish_abandoned(workspace, interrupts, as_json=as_json)
+        if codes:
             # It may have taken hours: repository and engine are looked at anew.
             admission = admit(workspace=workspace, options=admission.options)
         if interrupts.asked():
             return EXIT_INTERRUPTED
         owner = new_owner()
-        batch = _create(workspace, admission, drafts, owner=owner, **options)
+        try:
+            batch = _create(workspace, admission, drafts, owner=owner, **options)
+        except NothingToRun:
+            if not codes:
+                raise
+            return codes[-1]
         return self.conduct(batch, interrupts=interrupts, after=0, owner=owner, as_json=as_json)
 
     def _finish_abandoned(
         self, workspace: Workspace, interrupts: Interrupts, *, as_json: bool
-    ) -> bool:
-        """A batch whose process was killed is finished first; what still lives is adopted."""
+    ) -> list[int]:
+        """A batch whose process was killed is finished first; what still lives is adopted.
+
+        Gives the exit codes.
+        """
         free_dead_leases(workspace.id)
-        abandoned = unowned(workspace.id)
-        for batch in abandoned:
+        codes = []
+        for batch in unowned(workspace.id):
             if not as_json:
                 self.say(f"finishing batch {batch.short_id}, which an earlier process left")
             after = last_seq(batch.id)
-            self.conduct(batch, interrupts=interrupts, after=after, as_json=as_json)
+            code = self.conduct(batch, interrupts=interrupts, after=after, as_json=as_json)
+            codes.append(code)
             if not as_json:
                 self.say()
-        return bool(abandoned)
+        return codes
 
 
 def _check_choice(*, tasks: list[str], all_ready: bool, tasks_file: Path | None, **_: Any) -> None:

@@ -180,7 +180,10 @@ def test_a_stop_reaches_a_run_that_another_follows(tmp_path: Path) -> None:
 
 
 def test_processes_that_flee_by_forking_are_caught(tmp_path: Path) -> None:
-    """Ten at any time, each forks into a new session and ends at once: no pid lives for long."""
+    """Ten at any time, each forks into a new session and ends at once: no pid lives for long.
+
+    They end by themselves after a minute, so that a failure does not leave them to the machine.
+    """
     run_dir, up = tmp_path / "run", tmp_path / "up"
     hopper = f"""
 import os
@@ -188,10 +191,12 @@ for _ in range(9):
     if os.fork() == 0:
         break
 open({str(up)!r}, "w").close()
-while True:
+end = time.monotonic() + 60
+while time.monotonic() < end:
     if os.fork():
         os._exit(0)
     os.setsid()
+os._exit(0)
 """
     argv = python(f"import os, time\nif os.fork():\n    time.sleep(1000)\n{hopper}")
     record = stop_it(run_dir, argv, up.exists, grace_s=0.1)
