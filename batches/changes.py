@@ -20,5 +20,9 @@ def patch_file(run: Run) -> Path:
     repository = inspect(Path(run.batch.workspace.repo_path))
     store = git.open_store(paths.store_dir(run.batch.workspace_id), repository)
     target = store.scratch_file("patch")
-    diff_patch(store, base=run.base_commit, commit=run.capture_commit, output=target)
+    try:
+        diff_patch(store, base=run.base_commit, commit=run.capture_commit, output=target)
+    except git.GitError:
+        target.unlink(missing_ok=True)
+        raise
     return target

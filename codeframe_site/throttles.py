@@ -6,7 +6,7 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
-STARTING = ("/execute", "/approve", "/start", "/resume", "/retry")
+STARTING = ("/execute", "/approve", "/start", "/resume", "/retry", "/answer")
 
 
 class CallThrottle(SimpleRateThrottle):

@@ -9,10 +9,12 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from tasks.admin_kit import AnyModelForm, HistoryAdmin, LargeTableAdmin, act_on_each
+from tasks.audit import audit
 from tasks.blockers import answer_blocker
 from tasks.errors import DomainError
 from tasks.events import types
 from tasks.lifecycle import move_task
+from tasks.members import remove_member
 from tasks.models import (
     AuditEntry,
     Blocker,
@@ -60,6 +62,23 @@ class MembershipAdmin(LargeTableAdmin):
     autocomplete_fields = ["user", "workspace"]
     ordering = ["-id"]
     id_columns = ["workspace"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Another person is another membership."""
+        return ["user", "workspace"] if obj else []
+
+    def save_model(self, request: HttpRequest, obj: Membership, *rest: Any) -> None:
+        super().save_model(request, obj, *rest)
+        detail = {"user": obj.user.get_username(), "role": obj.role}
+        audit(request.user.get_username(), "member.set", obj.workspace.name, detail)
+
+    def delete_model(self, request: HttpRequest, obj: Membership) -> None:
+        by = request.user.get_username()
+        remove_member(workspace=obj.workspace, user=obj.user, by=by)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Membership]) -> None:
+        for member in queryset.select_related("user", "workspace"):
+            self.delete_model(request, member)
 
 
 @admin.register(Task)

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TextIO
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
@@ -102,6 +102,7 @@ class ConsoleCommand(BaseCommand):
             code = EXIT_INTERRUPTED
         if self._unheard and not code:
             code = self._refuse(f"output: {self._unheard.strerror}", EXIT_FAILED)
+        _flush()
         if code:
             sys.exit(code)
 
@@ -138,7 +139,7 @@ class ConsoleCommand(BaseCommand):
             self.stdout.write(line)
         except OSError as error:
             self._unheard = None if isinstance(error, BrokenPipeError) else error
-            _forget_stdout()
+            _forget(sys.stdout)
 
     def width(self) -> int | None:
         """Of the terminal, in cells; None when the output goes elsewhere."""
@@ -175,10 +176,19 @@ def _show_any_text() -> None:
             reconfigure(errors="replace", line_buffering=True)
 
 
-def _forget_stdout() -> None:
-    """Whoever read it is gone (`| head`); the interpreter's last flush must not fail on it."""
+def _flush() -> None:
+    """The interpreter's own last flush would change the exit code where a terminal has gone."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            _forget(stream)
+
+
+def _forget(stream: TextIO) -> None:
+    """Whoever read it is gone: a pipe to `head`, a closed window."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

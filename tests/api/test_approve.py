@@ -101,6 +101,8 @@ class TestApprove:
     ) -> None:
         make_task(shop, "ready")
         api.post("tasks/execute")
+        answer = api("POST", "tasks/approve", {"start_execution": True})
+        assert code_of(answer) == (409, "CONFLICT")  # first of all, also with nothing to approve
         backlog(shop, "a")
         answer = api("POST", "tasks/approve", {"start_execution": True})
         assert code_of(answer) == (409, "CONFLICT")

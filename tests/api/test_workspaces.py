@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from codeframe_site.models import Scope
 from tasks.models import AuditEntry, Membership, Workspace
@@ -180,3 +182,25 @@ def test_members_are_let_in_changed_and_let_go(admin: Api, api: Api) -> None:
     rows = AuditEntry.objects.filter(action__startswith="member.").order_by("id")
     assert [row.action for row in rows] == ["member.set", "member.set", "member.remove"]
     assert rows[1].detail == {"user": "bob", "role": "operator"}
+
+
+def test_members_that_the_admin_pages_change_are_written_down_too(db: None) -> None:
+    one = Workspace.objects.create(name="one", repo_path="/one")
+    bob = person("bob")
+    root = User.objects.create_superuser("root", password="x")
+    browser = Client()
+    browser.force_login(root)
+    base = "/admin/tasks/membership/"
+    data = {"user": bob.pk, "workspace": str(one.id), "role": "viewer"}
+    assert browser.post(f"{base}add/", data).status_code == 302
+    row = Membership.objects.get()
+    assert browser.post(f"{base}{row.pk}/change/", {"role": "admin"}).status_code == 302
+    assert Membership.objects.get().role == "admin"
+    assert browser.post(f"{base}{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    browser.post(f"{base}add/", data)
+    chosen = {"action": "delete_selected", "_selected_action": Membership.objects.get().pk}
+    assert browser.post(base, chosen | {"post": "yes"}).status_code == 302
+    assert Membership.objects.count() == 0
+    rows = AuditEntry.objects.order_by("id").values_list("user", "action", "subject")
+    steps = ["member.set", "member.set", "member.remove", "member.set", "member.remove"]
+    assert list(rows) == [("root", step, "one") for step in steps]

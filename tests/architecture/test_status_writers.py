@@ -11,7 +11,16 @@ from tests.architecture.source import Source, dotted, product
 LIFECYCLES = ("tasks/lifecycle", "batches/lifecycle")
 GUARDED_MODELS = frozenset({"Task", "Batch", "Run"})
 WRITERS = frozenset(
-    {"update", "aupdate", "save", "asave", "save_and_say", "require", "update_or_create"}
+    {
+        "update",
+        "aupdate",
+        "save",
+        "asave",
+        "save_and_say",
+        "save_later",
+        "require",
+        "update_or_create",
+    }
 )
 """Calls whose keywords become columns: Django's own, a run's context and a batch's lease."""
 

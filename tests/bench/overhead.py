@@ -35,11 +35,11 @@ def _case(agent: str, parallel: int, part_rows: list[Row], started_rows: list[Ro
         path = Path(workspace.repo_path)
         make_tasks(workspace, TASKS)
         # Half of the parts before and half after, since the machine may be busier at one end.
-        parts = measure_parts(path, argv, count=TASKS // 2, parallel=parallel)
+        parts = measure_parts(path, argv, count=TASKS // 2, merging=parallel > 1)
         with measured() as whole:
             batch = make_batch(workspace, argv, max_parallel=parallel)
             execute_batch(batch.id)
-        rest = measure_parts(path, argv, count=TASKS // 2, parallel=parallel)
+        rest = measure_parts(path, argv, count=TASKS // 2, merging=parallel > 1)
         parts = {name: cost + rest[name] for name, cost in parts.items()}
     batch.refresh_from_db()
     assert batch.status == BatchStatus.COMPLETED, batch.message

@@ -1,12 +1,11 @@
 """The bare parts that a run cannot do without, each alone: the yardstick of our own overhead."""
 
 import secrets
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 
 from batches.integration import capture, merging, trees
 from batches.supervisor.client import LaunchSpec, run_to_end
@@ -19,40 +18,43 @@ REFS = "refs/heads/bench/"
 
 
 class Parts:
-    """One repository and a folder; each part is done `count` times by `parallel` threads."""
+    """One repository and a folder. `merging`: others have integrated since the run began."""
 
-    def __init__(self, repository: Path, folder: Path, *, count: int, parallel: int) -> None:
+    def __init__(self, repository: Path, folder: Path, *, merging: bool) -> None:
         self._store = git.open_store(folder / "store", inspect(repository))
         self._folder = folder
-        self._count = count
-        self._parallel = parallel
+        self._merging = merging
         self._base = self._store.repository.commit
         self._tip = self._base
         self._name = secrets.token_hex(4)
         self._branch = f"{REFS}{self._name}"
         self._captures: dict[int, str] = {}
-        self._integrating = Lock()
 
-    def measure(self, argv: Sequence[str]) -> dict[str, Cost]:
-        """By name, in the order of an attempt; `argv` is the agent."""
-        parts: dict[str, Callable[[int], object]] = {
+    def measure(self, argv: Sequence[str], *, count: int) -> dict[str, Cost]:
+        """By name, `count` times in the order of an attempt; `argv` is the agent."""
+        parts: dict[str, Callable[[int], None]] = {
             "git clone --shared": self._clone,
             "own tree": self._make_tree,
             "supervisor": lambda number: self._supervise(number, argv),
             "capture": self._capture,
             "integrate": self._integrate,
         }
-        return {name: self._done_by_all(part) for name, part in parts.items()}
+        costs = dict.fromkeys(parts, Cost())
+        for number in range(count):
+            for name, part in parts.items():
+                with measured() as cost:
+                    part(number)
+                costs[name] += cost
+            shutil.rmtree(self._clone_dir(number))
+            trees.remove(self._tree(number))
+        return costs
 
-    def _done_by_all(self, part: Callable[[int], object]) -> Cost:
-        with ThreadPoolExecutor(self._parallel) as pool, measured() as cost:
-            list(pool.map(part, range(self._count)))
-        return cost
+    def _clone_dir(self, number: int) -> Path:
+        return self._folder / f"clone{number}"
 
     def _clone(self, number: int) -> None:
-        source = self._store.repository.path
-        target = self._folder / f"clone{number}"
-        command = ["git", "clone", "--quiet", "--shared", str(source), str(target)]
+        places = (str(self._store.repository.path), str(self._clone_dir(number)))
+        command = ["git", "clone", "--quiet", "--shared", *places]
         subprocess.run(command, env=ENVIRONMENT, check=True)
 
     def _tree(self, number: int) -> Path:
@@ -87,22 +89,21 @@ class Parts:
         """Nothing to do for a run that changed nothing."""
         if number not in self._captures:
             return
-        with self._integrating:
-            prepared = merging.prepare(
-                self._store,
-                tip=self._tip,
-                base=self._base if self._parallel > 1 else self._tip,
-                capture=self._captures[number],
-                message="bench",
-            )
-            assert isinstance(prepared, merging.Prepared)
-            old = None if self._tip == self._base else self._tip
-            git.publish(self._store, ref=self._branch, new=prepared.commit, old=old)
-            self._tip = prepared.commit
+        prepared = merging.prepare(
+            self._store,
+            tip=self._tip,
+            base=self._base if self._merging else self._tip,
+            capture=self._captures[number],
+            message="bench",
+        )
+        assert isinstance(prepared, merging.Prepared)
+        old = None if self._tip == self._base else self._tip
+        git.publish(self._store, ref=self._branch, new=prepared.commit, old=old)
+        self._tip = prepared.commit
 
 
 def measure_parts(
-    repository: Path, argv: Sequence[str], *, count: int, parallel: int
+    repository: Path, argv: Sequence[str], *, count: int, merging: bool
 ) -> dict[str, Cost]:
     with tempfile.TemporaryDirectory(prefix="codeframe-bench-parts-") as folder:
-        return Parts(repository, Path(folder), count=count, parallel=parallel).measure(argv)
+        return Parts(repository, Path(folder), merging=merging).measure(argv, count=count)

@@ -1,6 +1,5 @@
 """What others watch the server by: /ready and /metrics."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def nobody() -> Iterator[Client]:
-    yield Client(raise_request_exception=False)
+def nobody() -> Client:
+    return Client(raise_request_exception=False)
 
 
 def problems(client: Client) -> tuple[int, dict[str, str]]:
@@ -34,18 +33,16 @@ def test_without_a_worker_it_is_not_ready(nobody: Client) -> None:
     assert "no worker" in told["workers"]
 
 
-def test_with_everything_there_it_is_ready(nobody: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_files, "living", lambda: ["one"])
-    assert problems(nobody) == (200, {"database": "", "workers": "", "queue": ""})
+def test_with_everything_there_it_is_ready(nobody: Client) -> None:
+    with worker_files.announced():
+        assert problems(nobody) == (200, {"database": "", "workers": "", "queue": ""})
 
 
-def test_a_batch_that_nobody_picks_up_says_that_the_queue_stands(
-    nobody: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(worker_files, "living", lambda: ["one"])
+def test_a_batch_that_nobody_picks_up_says_that_the_queue_stands(nobody: Client) -> None:
     batch = batch_row(workspace_row(), BatchStatus.PENDING)
     type(batch).objects.update(created_at="2020-01-01T00:00:00Z")
-    status, told = problems(nobody)
+    with worker_files.announced():
+        status, told = problems(nobody)
     assert status == 503
     assert "has waited" in told["queue"]
 
