@@ -21,7 +21,8 @@ $(VENV)/.installed: requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "codeframe needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@command -v git >/dev/null || { echo "codeframe needs git" >&2; exit 1; }
 	@test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --require-hashes --no-deps -r requirements/dev.txt
+	@echo "Installing pinned requirements into $(VENV); this takes about a minute."
+	@$(PY) -m pip install --quiet --require-hashes --no-deps -r requirements/dev.txt
 	@touch $@
 
 install: $(VENV)/.installed

@@ -191,7 +191,10 @@ def _try_to_land(place: Place, tip: str) -> tuple[str, str, str]:
         )
     except GitError as error:
         return "failed", str(error), ""
-    return landed.outcome, _naming_files(landed), landed.commit or ""
+    detail = _naming_files(landed)
+    if not landed.landed:
+        detail += f" To land it by hand: git merge {batch.branch}"
+    return landed.outcome, detail, landed.commit or ""
 
 
 def _naming_files(landed: landing.Landing) -> str:

@@ -52,7 +52,8 @@ class Reason(StrEnum):
     WORKER_LOST = "worker_lost", "The worker or its supervisor disappeared during the run.", "later"
     STORAGE = "storage", "The server's state directory cannot be written.", "later"
     DISK_FULL = "disk_full", "The server's disk is full.", "later"
-    TREE_LOST = "tree_lost", "The run's working tree disappeared.", "later"
+    # Most often it is the agent itself that removed it, and it would do so again.
+    TREE_LOST = "tree_lost", "The run's working tree disappeared.", "again"
     REPOSITORY_LOST = "repository_lost", "The workspace's repository cannot be found or read."
     CAPTURE_FAILED = "capture_failed", "The changes could not be saved as a commit.", "again"
     INTERNAL_ERROR = "internal_error", "codeframe itself failed; the log has the details.", "again"

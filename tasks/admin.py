@@ -141,8 +141,7 @@ class BlockerAdmin(HistoryAdmin):
         return is_open and self.has_operate_permission(request)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Blocker | None = None) -> list[str]:
-        names = super().get_readonly_fields(request, obj)
-        return [name for name in names if name != "answer" or not self._may_answer(request, obj)]
+        return [name for name in super().get_readonly_fields(request, obj) if name != "answer"]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "answer":
@@ -166,9 +165,6 @@ class BlockerAdmin(HistoryAdmin):
         except DomainError as error:  # someone else was faster
             self.message_user(request, error.message, messages.ERROR)
             return redirect(request.path)
-
-    def _may_answer(self, request: HttpRequest, obj: Blocker | None) -> bool:
-        return obj is not None and self.has_change_permission(request, obj)
 
 
 class EventTypeFilter(admin.SimpleListFilter):

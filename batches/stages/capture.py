@@ -1,13 +1,13 @@
 """However the agent ended, what it left in its tree becomes a commit with a ref."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from batches.context import RunContext, StageFailed
 from batches.integration import capture, changes
 from batches.reasons import Reason
-from batches.results import failed, of_git_error
+from batches.results import RunResult, failed, of_git_error
 from tasks.events import types
 from tasks.text import storable_json
 from tasks.workspaces.git import GitError
@@ -39,9 +39,17 @@ def capture_work(context: RunContext, tree: Path) -> Change:
             taken = _take(context, tree)
         except GitError as error:
             context.save(tree_kept=True)
-            raise StageFailed(of_git_error(error, otherwise=Reason.CAPTURE_FAILED)) from error
+            raise StageFailed(_not_saved(context, tree, error)) from error
         _record(context, taken)
     return Change(base=run.base_commit, commit=taken.commit, paths=taken.changes)
+
+
+def _not_saved(context: RunContext, tree: Path, error: GitError) -> RunResult:
+    """Names the repository, not only our way into it, and where the work still is."""
+    result = of_git_error(error, otherwise=Reason.CAPTURE_FAILED)
+    repository = context.batch.workspace.repo_path
+    message = f"{repository}: {result.message} The work is kept in {tree}."
+    return replace(result, message=message)
 
 
 def _take(context: RunContext, tree: Path) -> capture.Capture:

@@ -28,7 +28,7 @@ RUN_TEXT = {
     types.BLOCKER_CREATED: "asks: {question}",
 }
 BATCH_TEXT = {
-    types.BATCH_CREATED: "{total} tasks, {strategy}, up to {max_parallel} at once, {engine}",
+    types.BATCH_CREATED: "{total} task(s), {strategy}, up to {max_parallel} at once, {engine}",
     types.BATCH_STARTED: "started",
     types.BATCH_TAKEN_OVER: "taken over from a worker that is gone",
     types.BATCH_RESUMED: "resumed, {runs} tasks to run",

@@ -12,7 +12,6 @@ from django.core.management import call_command
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
 from codeframe_site.models import Scope
@@ -138,11 +137,7 @@ def test_generated_requests_get_what_the_document_says(
 ) -> None:
     """Status, kind and shape of each answer are held against it by the client."""
     world, api = World(), make_api(Scope.ADMIN)
-    try:
-        cases = operation.as_strategy(generation_mode=mode)
-        cases.validate()
-    except Unsatisfiable:
-        return
+    cases = operation.as_strategy(generation_mode=mode)
 
     @settings(
         max_examples=EXAMPLES,

@@ -96,27 +96,27 @@ def test_an_attempt_is_told_what_went_wrong_before(workspace: Workspace, tmp_pat
 
 
 def test_reasons_of_infrastructure_use_up_no_retries(workspace: Workspace, tmp_path: Path) -> None:
-    """The tree vanishes twice, then the task fails once of its own; one retry is allowed."""
+    """The agent is killed twice, then the task fails once of its own; one retry is allowed."""
     task = make_task(
         workspace,
         "a",
         f"count {tmp_path}/starts",
-        'sh test $CODEFRAME_ATTEMPT -gt 2 || rm -rf "$CODEFRAME_WORKSPACE"',
+        "sh test $CODEFRAME_ATTEMPT -gt 2 || kill -9 $PPID",
         "fail-until 4",
         "write a.txt x",
     )
     batch = run_batch(make_batch(workspace, max_retries=1))
     ended = Run.objects.filter(task=task).order_by("attempt").values_list("reason", flat=True)
-    assert list(ended) == ["tree_lost", "tree_lost", "engine_error", ""]
+    assert list(ended) == ["agent_killed", "agent_killed", "engine_error", ""]
     assert batch.status == "COMPLETED"
 
 
 def test_infrastructure_is_not_tried_for_ever(workspace: Workspace) -> None:
     """Case 14: attempts were never counted."""
-    task = make_task(workspace, "a", 'sh rm -rf "$CODEFRAME_WORKSPACE"')
+    task = make_task(workspace, "a", "crash")
     batch = run_batch(make_batch(workspace, max_retries=5))
     assert Run.objects.filter(task=task).count() == 4
-    assert (batch.status, last_run(task).reason) == ("FAILED", "tree_lost")
+    assert (batch.status, last_run(task).reason) == ("FAILED", "agent_killed")
 
 
 def test_a_supervisor_that_is_killed_makes_the_run_lost_and_retried(

@@ -9,7 +9,7 @@ from pathlib import Path
 from codeframe_site.settings import *  # noqa: F403
 
 ROOT_URLCONF = "tests.codeframe_site.slow_urls"
-GIVE_UP_S = 60
+GIVE_UP_S = 600
 
 
 def folder() -> Path:

@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),
     pytest.mark.timeout(300),
 ]
-RECOVERED_S = 60.0
+RECOVERED_S = 120.0
 Worlds = Callable[..., World]
 
 

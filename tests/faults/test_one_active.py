@@ -26,9 +26,9 @@ from tests.factories import make_task, make_workspace, options
 from tests.fakes import AGENT
 from tests.faults.world import database_url
 
-pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900), pytest.mark.django_db(transaction=True)]
 
-ROUNDS = 5
+ROUNDS = 100
 CALLERS = 50
 COMMANDS_EVERY = 20
 """Rounds in which the real `runbatch --detach` races too: it takes half a second to start."""

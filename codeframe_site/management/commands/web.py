@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from codeframe_site.exposure import refusal
 from tasks.console import EXIT_FAILED, ConsoleCommand
@@ -35,7 +34,7 @@ class Command(ConsoleCommand):
         )
 
     def run(self, *, bind: str, port: int, drain: float, **_: Any) -> None:
-        problem = refusal(bind) or pending_migrations()
+        problem = refusal(bind)
         if problem:
             raise DomainError(problem)
         has_users = get_user_model().objects.exists()
@@ -57,15 +56,6 @@ class Command(ConsoleCommand):
         if server.cut_off:
             self.stderr.write(f"{plural(server.cut_off, 'request')} did not end in time")
         _leave()
-
-
-def pending_migrations() -> str:
-    """A sentence when the database is older than the code; empty when it is not."""
-    executor = MigrationExecutor(connection)
-    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if not plan:
-        return ""
-    return f"the database lacks {plural(len(plan), 'migration')}: run manage.py migrate first"
 
 
 def _leave() -> NoReturn:

@@ -26,8 +26,9 @@ from batches.shared import DRAIN, LEAVE, last_delivery
 from tasks.console import ConsoleCommand
 
 RECOVERY_SECONDS = 5.0
-STOP_SECONDS = 8.0
-WEDGED_SECONDS = 8.0
+STOP_SECONDS = 4.0
+"""Under the five seconds that a process manager such as honcho waits before it kills."""
+WEDGED_SECONDS = 5.0
 """A sent message that reached no process for this long means that the queue hands out nothing."""
 POLL_SECONDS = 0.1
 PR_SET_PDEATHSIG = 1
@@ -159,6 +160,11 @@ class _Worker:
 
     def _wait_until_let_go(self) -> None:
         """Within bounds: what is not let go by then is freed as its owner's death is seen."""
+        if not self._idle():
+            sys.stderr.write("agents go on without this worker; the next one adopts them\n")
         deadline = time.monotonic() + STOP_SECONDS
         while time.monotonic() < deadline and not self._idle():
+            # A signal to the whole group kills the sentinel, so nobody is left to let go.
+            if not self._cluster.sentinel.is_alive():
+                return
             time.sleep(POLL_SECONDS)
