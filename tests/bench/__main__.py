@@ -10,6 +10,7 @@ from tests.bench.place import own_place
 BENCHES = {
     "planning": "Creating and loading batches of 10,000 tasks",
     "completion": "One completion, without an agent",
+    "latency": "From commit to agent, from kill to takeover, from cancel to the end",
     "overhead": "One task in a batch of 50 that do next to nothing",
 }
 
