@@ -50,7 +50,7 @@ class Request(threading.Thread):
         super().__init__(daemon=True)
         self.status = 0
         self.size = 0
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         self._path = path
         self.start()
 
