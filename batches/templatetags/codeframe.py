@@ -63,8 +63,13 @@ def moment(value: datetime | None) -> SafeString | str:
         '<time datetime="{}" title="{} UTC">{} ago</time>',
         value.isoformat(),
         value.strftime("%Y-%m-%d %H:%M:%S"),
-        timesince(value, depth=1),
+        _age(value),
     )
+
+
+def _age(value: datetime) -> str:
+    age_s = (timezone.now() - value).total_seconds()
+    return f"{max(0, age_s):.0f} s" if age_s < 60 else timesince(value, depth=1)
 
 
 @register.filter
