@@ -274,7 +274,7 @@ def test_a_run_that_waits_for_its_retry_is_not_started_after_a_stop(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("batches.retry.BACKOFF_S", (300.0,))
-    task = make_task(workspace, "a", f"count {tmp_path}/starts", 'sh rm -rf "$CODEFRAME_WORKSPACE"')
+    task = make_task(workspace, "a", f"count {tmp_path}/starts", "crash")
     batch = make_batch(workspace)
     with conducting(batch):
         wait_until(lambda: Run.objects.filter(attempt=2).exists())

@@ -138,13 +138,19 @@ def test_a_prompt_that_no_argument_holds_is_refused_with_the_way_out(
         ("echo nothing; echo 'no key' >&2; exit 1", "The command ended with exit code 1: no key"),
         ("printf 'a\\n b\\n\\n'; exit 1", "The command ended with exit code 1: b"),
         ("printf '\\351\\377\\000x'; exit 1", "The command ended with exit code 1: ��x"),
-        ("kill -9 $$", "The command was killed by SIGKILL."),
+        ("kill -8 $$", "The command was killed by SIGFPE."),
     ],
 )
 def test_a_failure_says_how_it_ended_and_what_was_said_last(request_for, code, sentence):
     outcome, _ = run(request_for(["sh", "-c", code]))
     assert (outcome.kind, outcome.reason) == ("failed", Reason.ENGINE_ERROR)
     assert outcome.sentence == sentence
+
+
+def test_an_agent_killed_from_outside_is_not_the_tasks_fault(request_for):
+    outcome, _ = run(request_for(["sh", "-c", "kill -9 $$"]))
+    assert (outcome.kind, outcome.reason) == ("failed", Reason.AGENT_KILLED)
+    assert outcome.reason.infrastructure
 
 
 @pytest.mark.parametrize(

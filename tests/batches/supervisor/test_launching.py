@@ -67,8 +67,9 @@ print(os.getsid(0) == os.getpgid(0) == os.getpid(), os.getcwd(), os.readlink("/p
 
 def test_no_signal_is_ignored_or_blocked_for_the_agent(tmp_path: Path) -> None:
     _, output = run(tmp_path / "run", sh("grep -E '^Sig(Blk|Ign)' /proc/self/status"))
-    masks = [line.split()[1] for line in output.stdout.decode().splitlines()]
-    assert masks == ["0" * 16, "0" * 16]
+    masks = [int(line.split()[1], 16) for line in output.stdout.decode().splitlines()]
+    # The C library keeps 32 and 33 for itself: how they stand is inherited, and cannot be set.
+    assert [mask & ~(0b11 << 31) for mask in masks] == [0, 0]
 
 
 def test_standard_input_is_the_given_file(tmp_path: Path) -> None:
