@@ -52,7 +52,7 @@ test-postgres: install
 # kill -9 of every process at every boundary; minutes, not seconds. See docs/reliability.md.
 test-faults: install
 	@echo "fault tests on SQLite"
-	@DATABASE_URL= $(PY) -m pytest -m faults $(ARGS) tests/faults
+	@DATABASE_URL= $(PY) -m pytest -m faults --dist loadgroup $(ARGS) tests/faults
 ifdef TEST_DATABASE_URL
 	@$(MAKE) --no-print-directory test-faults-postgres
 else
@@ -62,7 +62,7 @@ endif
 test-faults-postgres: install
 	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
 	@echo "fault tests on PostgreSQL"
-	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest -m faults $(ARGS) tests/faults
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest -m faults --dist loadgroup $(ARGS) tests/faults
 
 # Type checker and migrations read the settings, which make the state folder: not in your home.
 check: export CODEFRAME_STATE_DIR := $(CURDIR)/$(VENV)/state-of-check

@@ -18,6 +18,8 @@ from tests.repos import git
 
 pytestmark = [
     pytest.mark.faults,
+    # Two dozen conductors each: two such worlds at once want more connections than there are.
+    pytest.mark.xdist_group("many batches at once"),
     pytest.mark.django_db(transaction=True),
     pytest.mark.timeout(300),
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),

@@ -22,6 +22,8 @@ from tests.faults.world import World
 
 pytestmark = [
     pytest.mark.faults,
+    # Two dozen conductors each: two such worlds at once want more connections than there are.
+    pytest.mark.xdist_group("many batches at once"),
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(not host.ON_LINUX, reason="finds processes in /proc"),
     pytest.mark.timeout(300),

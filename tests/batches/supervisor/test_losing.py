@@ -50,6 +50,7 @@ echo before; touch {up}; sleep 1000
 """
     handle, supervisor = start_and_find(run_dir, sh(script))
     wait_until(up.exists)
+    wait_until(lambda: names_of(tree_of(supervisor)) == ["sh"] * 2 + ["sleep"] * 6)
     tree = tree_of(supervisor)
     os.kill(supervisor, signal.SIGKILL)
     output = Output()
@@ -58,7 +59,7 @@ echo before; touch {up}; sleep 1000
     assert record.survivors == ()
     assert output.stdout == b"before\n"
     assert record.stdout_bytes == len(b"before\n")
-    assert len(record.killed) == len(tree) >= 7
+    assert sorted(victim.pid for victim in record.killed) == sorted(tree)
     assert [pid for pid in tree if is_alive(pid)] == []
     assert marked(run_dir) == []
 
@@ -66,8 +67,20 @@ echo before; touch {up}; sleep 1000
 def tree_of(ancestor: int) -> list[int]:
     found = [ancestor]
     for pid in found:
-        found += [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        found += [int(p) for p in read(f"/proc/{pid}/task/{pid}/children").split()]
     return found[1:]
+
+
+def names_of(pids: list[int]) -> list[str]:
+    return sorted(read(f"/proc/{pid}/comm").strip() for pid in pids)
+
+
+def read(path: str) -> str:
+    """Empty for a process that has gone meanwhile."""
+    try:
+        return Path(path).read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def test_what_forks_while_it_is_killed_does_not_get_away(tmp_path: Path) -> None:
