@@ -45,7 +45,7 @@ def record_of(
 
 
 def _outcome(watch: "Watch") -> tuple[int | None, int | None]:
-    status = watch.family.status
+    status = watch.family.wait_status
     if status is None or watch.cause == "start_failed":
         return None, None
     if os.WIFSIGNALED(status):

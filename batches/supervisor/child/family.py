@@ -25,13 +25,13 @@ def become_subreaper() -> None:
 
 
 class Family:
-    """`status` is the agent's wait status once it is reaped; its pid is then no longer its own."""
+    """`wait_status` is set once the agent is reaped; its pid is then no longer its own."""
 
-    __slots__ = ("agent", "childless", "cpu_s", "max_rss_kb", "status")
+    __slots__ = ("agent", "childless", "cpu_s", "max_rss_kb", "wait_status")
 
     def __init__(self, agent: int) -> None:
         self.agent = agent
-        self.status: int | None = None
+        self.wait_status: int | None = None
         self.childless = False
         self.cpu_s = 0.0
         self.max_rss_kb = 0
@@ -51,13 +51,13 @@ class Family:
             self.max_rss_kb = max(self.max_rss_kb, usage.ru_maxrss // (1 if ON_LINUX else 1024))
 
     def _agent_ended(self, status: int) -> None:
-        self.status = status
+        self.wait_status = status
         if not ON_LINUX:  # no /proc to find its children by later, and now the group is still its
             self._signal_whatever_group(signal.SIGKILL)
 
     def signal_group(self, number: int) -> None:
         """Only while the agent is ours to reap: its pid, so its group, cannot be another's."""
-        if self.status is None and not self._signal_whatever_group(number):
+        if self.wait_status is None and not self._signal_whatever_group(number):
             os.kill(self.agent, number)  # forked, but not yet the leader of its session
 
     def _signal_whatever_group(self, number: int) -> bool:
@@ -70,7 +70,7 @@ class Family:
         return True
 
     def group_lives(self) -> bool:
-        if self.status is None:
+        if self.wait_status is None:
             return True
         if self.childless or not ON_LINUX:
             return False
@@ -88,7 +88,7 @@ class Family:
         return killed, survivors
 
     def _kill_agent(self) -> list[Victim]:
-        if self.status is not None:
+        if self.wait_status is not None:
             return []
         self.signal_group(signal.SIGKILL)
         self._agent_ended(os.wait4(self.agent, 0)[1])

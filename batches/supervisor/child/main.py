@@ -64,7 +64,7 @@ def _run(watch: Watch, agent: Agent) -> None:
         return agent.abandon()
     agent.release()
     watch.until_cause()
-    if watch.family.status is None:
+    if watch.family.wait_status is None:
         watch.stop_agent()
     else:
         watch.drain_briefly()

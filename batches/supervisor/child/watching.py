@@ -125,7 +125,7 @@ class Watch:
         return self._last_output + (self.spec["silence_s"] or _FOREVER)
 
     def _find_cause(self, now: float) -> None:
-        if self.family.status is not None:
+        if self.family.wait_status is not None:
             self._agent_ended()
         elif self._look_now(now):
             self._heed_others(now)

@@ -33,6 +33,8 @@ WEDGED_SECONDS = 5.0
 POLL_SECONDS = 0.1
 PR_SET_PDEATHSIG = 1
 EXIT_SENTINEL_DIED = 70
+_parent = [0]
+"""The process that forks, noted before it does."""
 
 
 class Command(ConsoleCommand):
@@ -43,7 +45,7 @@ class Command(ConsoleCommand):
 
     def run(self, **_: Any) -> int:
         self.check()
-        os.register_at_fork(after_in_child=_die_with_parent)
+        os.register_at_fork(before=_note_parent, after_in_child=_die_with_parent)
         own_queue = _fork_for_own_queue() if settings.HOST_NAME else None
         if own_queue == 0:
             Conf.CLUSTER_NAME = settings.HOST_NAME
@@ -80,11 +82,17 @@ class _Signals:
         self.__init__()  # type: ignore[misc]
 
 
+def _note_parent() -> None:
+    _parent[0] = os.getpid()
+
+
 def _die_with_parent() -> None:
     """In each forked process. A signal to the whole group must not abort a batch: the main
     process sets the flag, and the others end with it."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != _parent[0]:
+            os._exit(EXIT_SENTINEL_DIED)  # it died before we asked to be told
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
         signal.signal(number, signal.SIG_IGN)
 
