@@ -131,6 +131,12 @@ def _check_engine(options: BatchOptions) -> None:
     problem = engine.check(options.engine_options)
     if problem:
         raise InvalidOptions(f"engine: {problem.sentence}")
+    if options.budget is not None and not (engine.reports_usage or options.allow_unpriced):
+        sentence = (
+            f"the engine {options.engine} does not say what it costs, so nothing would keep to it; "
+            "allow_unpriced runs it all the same"
+        )
+        raise InvalidOptions(f"budget: {sentence}", fields={"budget": [sentence]})
 
 
 def _check_gates(options: BatchOptions, workspace: Workspace) -> None:

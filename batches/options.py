@@ -1,6 +1,7 @@
 """What a batch may be told, with bounds; every entry point builds one of these."""
 
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from batches.errors import InvalidOptions
@@ -9,6 +10,9 @@ from batches.models.batch import Isolation, Land, OnFailure, Strategy
 MAX_PARALLEL = 64
 MAX_RETRIES = 10
 MAX_SECONDS = 7 * 24 * 3600
+MAX_MODEL = 200
+MAX_BUDGET = 1_000_000
+BUDGET_DECIMALS = 4
 Gates = str | list[str]
 
 CHOICES = {
@@ -27,7 +31,10 @@ BOUNDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Times in seconds, 0 is no limit. `gates` is "auto", "none" or names."""
+    """Times in seconds, 0 is no limit. `gates` is "auto", "none" or names. `budget` in dollars.
+
+    `allow_unpriced`: also with an engine whose costs nobody knows, so that no budget can stop it.
+    """
 
     strategy: str = Strategy.PARALLEL
     max_parallel: int = 4
@@ -40,6 +47,9 @@ class BatchOptions:
     timeout_s: int = 3600
     stall_timeout_s: int = 300
     land: str = Land.AUTO
+    model: str = ""
+    budget: Decimal | None = None
+    allow_unpriced: bool = False
 
     def __post_init__(self) -> None:
         problems = _problems(self)
@@ -66,6 +76,10 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
         value = getattr(options, name)
         if type(value) is not int or not low <= value <= high:
             problems[name] = [f"must be a whole number from {low} to {high}, not {value!r}"]
+    if not isinstance(options.model, str) or len(options.model) > MAX_MODEL:
+        problems["model"] = [f"must be a text of at most {MAX_MODEL} characters"]
+    if options.budget is not None and not is_budget(options.budget):
+        problems["budget"] = [BUDGET_RULE]
     if options.strategy == Strategy.AUTO:
         problems["strategy"] = [
             "auto needs a model to propose dependencies, and none is configured; use parallel"
@@ -73,6 +87,15 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
     if not _gates_valid(options.gates):
         problems["gates"] = ['must be "auto", "none" or a list of names']
     return problems
+
+
+BUDGET_RULE = f"must be dollars over 0 up to {MAX_BUDGET}, with at most {BUDGET_DECIMALS} decimals"
+
+
+def is_budget(value: Any) -> bool:
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return False
+    return 0 < value <= MAX_BUDGET and value == round(value, BUDGET_DECIMALS)
 
 
 def _gates_valid(gates: Any) -> bool:

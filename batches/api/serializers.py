@@ -10,10 +10,16 @@ from rest_framework import serializers
 
 from batches.models import Batch, CommandEngine, Run
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
-from batches.options import BOUNDS
+from batches.options import BOUNDS, MAX_BUDGET, MAX_MODEL
 from batches.waiting import why_waiting
 from tasks.api.costs import in_dollars
-from tasks.api.fields import StrictInteger, StrictSerializer, StrictText
+from tasks.api.fields import (
+    StrictBoolean,
+    StrictDecimal,
+    StrictInteger,
+    StrictSerializer,
+    StrictText,
+)
 
 MAX_COMMAND = 20_000
 Costs = Mapping[UUID, Decimal]
@@ -75,6 +81,18 @@ class BatchOptionsInput(StrictSerializer):
     timeout_s = _bounded("timeout_s", default=3600)
     stall_timeout_s = _bounded("stall_timeout_s", default=300)
     land = serializers.ChoiceField(choices=Land.values, default=Land.AUTO)
+    model = StrictText(
+        max_length=MAX_MODEL, default="", allow_blank=True, help_text="Empty: the engine's own"
+    )
+    budget = StrictDecimal(
+        required=False,
+        allow_null=True,
+        max_value=MAX_BUDGET,
+        help_text="Dollars, over 0, with at most 4 decimals; none is no limit",
+    )
+    allow_unpriced = StrictBoolean(
+        default=False, help_text="A budget also where the engine does not say what it costs"
+    )
 
 
 def batch_object(
@@ -98,6 +116,9 @@ def batch_object(
         "timeout_s": batch.timeout_s,
         "stall_timeout_s": batch.stall_timeout_s,
         "land": batch.land,
+        "model": batch.model,
+        "budget": float(batch.budget) if batch.budget is not None else None,
+        "allow_unpriced": batch.allow_unpriced,
         "verification": batch.verification,
         "verification_reason": batch.verification_reason,
         "landing": batch.landing,

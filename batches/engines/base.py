@@ -74,6 +74,8 @@ class LaunchRefusedError(Exception):
 
 class Engine(Protocol):
     name: str
+    reports_usage: bool
+    """Whether its output says what it used, so that a budget can be kept to."""
 
     def check(self, options: Options) -> Problem | None:
         """Before any tree is made: are the options sound, and is the program there?"""

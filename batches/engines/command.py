@@ -54,6 +54,7 @@ def resolve_program(program: str, path: str) -> str | None:
 
 class CommandEngine(Engine):
     name = "command"
+    reports_usage = False
 
     def check(self, options: Options) -> Problem | None:
         try:

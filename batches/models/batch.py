@@ -101,6 +101,13 @@ class Batch(models.Model):
         default=300, help_text="Longest silence of an agent; 0 is none"
     )
     land = models.CharField(max_length=6, choices=Land.choices, default=Land.AUTO)
+    model = models.CharField(max_length=200, blank=True, help_text="Empty: the engine's own choice")
+    budget = models.DecimalField(
+        max_digits=11, decimal_places=4, null=True, blank=True, help_text="Dollars; empty is none"
+    )
+    allow_unpriced = models.BooleanField(
+        default=False, help_text="Also with an engine whose costs nobody knows"
+    )
 
     base_branch = models.CharField(max_length=500, blank=True, help_text="Empty: detached head")
     base_commit = models.CharField(max_length=64, blank=True)
@@ -157,6 +164,9 @@ class Batch(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(max_parallel__gte=1), name="batch_max_parallel_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(budget__isnull=True) | Q(budget__gt=0), name="batch_budget_positive"
             ),
             models.CheckConstraint(
                 condition=~Q(status=BatchStatus.CANCELLING) | ~Q(stop_mode=""),
