@@ -16,7 +16,7 @@ from batches.api.waiting import answer_when
 from batches.models import Batch, Run
 from batches.models.batch import ACTIVE, BatchStatus, StopMode
 from batches.resuming import resume
-from costs import ledger
+from costs import reports
 from tasks.api.base import ApiView
 from tasks.api.describe import WORKSPACE, asked, describe, one_of, paged
 from tasks.api.fields import StrictBoolean, StrictSerializer, StrictText, id_list, read_input
@@ -180,7 +180,7 @@ def titled(title: str) -> Iterator[None]:
 
 
 def full_batch(batch: Batch) -> dict[str, Any]:
-    return batch_object(batch, last_runs(batch), ledger.cost_of_runs([batch.id]))
+    return batch_object(batch, last_runs(batch), reports.cost_of_runs([batch.id]))
 
 
 def last_runs(batch: Batch) -> QuerySet[Run]:
