@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from batches.caps import refuse_caps_that_cannot_be_kept
 from batches.engines import UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
@@ -88,6 +89,7 @@ def admit(
         raise InvalidOptions("isolation: a bare repository has no tree to work in")
     _check_engine(options)
     _check_gates(options, workspace)
+    refuse_caps_that_cannot_be_kept(options, workspace)
     return Admission(
         workspace_id=workspace.id,
         options=options,

@@ -1,15 +1,19 @@
 """What a batch may be told, with bounds; every entry point builds one of these."""
 
 from dataclasses import asdict, dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from batches.errors import InvalidOptions
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
+from costs.budgets import amount_problem
 
 MAX_PARALLEL = 64
 MAX_RETRIES = 10
 MAX_SECONDS = 7 * 24 * 3600
+MAX_MODEL = 200
 Gates = str | list[str]
+BUDGETS = ("budget", "soft_budget", "task_budget")
 
 CHOICES = {
     "strategy": Strategy.values,
@@ -27,7 +31,11 @@ BOUNDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions:
-    """Times in seconds, 0 is no limit. `gates` is "auto", "none" or names."""
+    """Times in seconds, 0 is no limit. `gates` is "auto", "none" or names.
+
+    Budgets in dollars: at `budget` what runs is stopped, at `soft_budget` nothing more is started,
+    at `task_budget` a task's own agent is stopped.
+    """
 
     strategy: str = Strategy.PARALLEL
     max_parallel: int = 4
@@ -40,6 +48,11 @@ class BatchOptions:
     timeout_s: int = 3600
     stall_timeout_s: int = 300
     land: str = Land.AUTO
+    model: str = ""
+    budget: Decimal | None = None
+    soft_budget: Decimal | None = None
+    task_budget: Decimal | None = None
+    allow_unpriced: bool = False
 
     def __post_init__(self) -> None:
         problems = _problems(self)
@@ -49,7 +62,7 @@ class BatchOptions:
 
     def fields(self) -> dict[str, Any]:
         """As columns of a batch. Serial is one at a time, whatever was asked for."""
-        values = asdict(self)
+        values = {name: value for name, value in asdict(self).items() if name not in BUDGETS}
         if self.strategy == Strategy.SERIAL or self.isolation == Isolation.NONE:
             values["max_parallel"] = 1
         return values
@@ -70,8 +83,24 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
         problems["strategy"] = [
             "auto needs a model to propose dependencies, and none is configured; use parallel"
         ]
+    problems |= _money_problems(options)
     if not _gates_valid(options.gates):
         problems["gates"] = ['must be "auto", "none" or a list of names']
+    return problems
+
+
+def _money_problems(options: BatchOptions) -> dict[str, list[str]]:
+    problems: dict[str, list[str]] = {}
+    for name in BUDGETS:
+        value = getattr(options, name)
+        if value is None:
+            continue
+        if not isinstance(value, Decimal):
+            problems[name] = [f"must be a number of dollars, not {value!r}"]
+        elif problem := amount_problem(value):
+            problems[name] = [problem]
+    if len(options.model) > MAX_MODEL or options.model.startswith("-"):
+        problems["model"] = [f"must be a name of up to {MAX_MODEL} characters"]
     return problems
 
 

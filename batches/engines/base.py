@@ -53,6 +53,8 @@ class EngineOutcome:
     sentence: str = ""
     denials: tuple[str, ...] = ()
     """What the agent was not allowed to do."""
+    retry_at: float | None = None
+    """When the provider will take requests again, in epoch seconds, if it said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

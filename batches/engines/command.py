@@ -24,6 +24,7 @@ from batches.engines.environment import (
     server_path,
 )
 from batches.engines.evidence import Evidence
+from batches.engines.limit_line import LimitLine, limit_in
 from batches.engines.locate import resolve_program
 from batches.engines.parsing import Parser
 from batches.engines.template import (
@@ -107,8 +108,21 @@ class CommandEngine(Engine):
             return failed(Reason.ENGINE_ERROR, survivors(exit_record))
         if exit_record.code == 0:
             return EngineOutcome(kind="completed")
+        if limit := limit_in(stderr_tail, stdout_tail):
+            return _limited(limit, exit_record)
         how = with_last_line(how_it_ended(exit_record), stderr_tail, stdout_tail)
         return failed(Reason.ENGINE_ERROR, how)
+
+
+def _limited(limit: LimitLine, exit_record: ExitRecord) -> EngineOutcome:
+    reason = Reason.RATE_LIMITED
+    after = limit.retry_after_s
+    return EngineOutcome(
+        kind="failed",
+        reason=reason,
+        sentence=f"{reason.sentence} {limit.message}".strip(),
+        retry_at=None if after is None else exit_record.ended_at + after,
+    )
 
 
 def _prompt_via(request: EngineRequest) -> str:

@@ -1,5 +1,7 @@
 """How an agent's run ended, from its last word, its exit and its errors: never from one alone."""
 
+from dataclasses import replace
+
 from batches.engines.base import EngineOutcome, failed, unfinished
 from batches.engines.ending import how_it_ended, last_line, survivors, with_last_line
 from batches.engines.evidence import Evidence
@@ -29,8 +31,16 @@ def verdict(exit_record: ExitRecord, evidence: Evidence, stderr_tail: bytes) -> 
     reason = None if evidence.ended_ok else reason_of(evidence)
     if reason:
         said = evidence.ended_text or evidence.trouble_text
-        return failed(reason, f"{reason.sentence} {said}".strip())
+        outcome = failed(reason, f"{reason.sentence} {said}".strip())
+        return replace(outcome, retry_at=_retry_at(exit_record, evidence))
     return _broken(exit_record, evidence, stderr_tail)
+
+
+def _retry_at(exit_record: ExitRecord, evidence: Evidence) -> float | None:
+    if evidence.resets_at is not None:
+        return evidence.resets_at
+    after = evidence.retry_after_s
+    return exit_record.ended_at + after if after is not None and exit_record.ended_at else None
 
 
 def reason_of(evidence: Evidence) -> Reason | None:

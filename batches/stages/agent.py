@@ -2,6 +2,8 @@
 
 import os
 import time
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from django.conf import settings
@@ -10,6 +12,7 @@ from batches import paths, prompts
 from batches.context import RunContext, StageFailed
 from batches.engines import load
 from batches.engines.base import EngineRequest, Launch, LaunchRefusedError, judge
+from batches.engines.evidence import Evidence
 from batches.host_slots import take_slot
 from batches.models import Run
 from batches.models.run import RunStatus
@@ -73,6 +76,7 @@ def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None
         record,
         spool.tail(run_dir, "stdout", TAIL_BYTES).data,
         spool.tail(run_dir, "stderr", TAIL_BYTES).data,
+        Evidence(),
     )
     task = context.task()
     outcome = judge(outcome, changed=change.changed, expects_changes=task.expects_changes)
@@ -84,7 +88,16 @@ def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None
         raise StageFailed(ended(RunStatus.CANCELLED, reason, sentence))
     if outcome.kind == "lost":
         raise StageFailed(ended(RunStatus.LOST, Reason.WORKER_LOST, outcome.sentence))
-    raise StageFailed(failed(outcome.reason or Reason.ENGINE_ERROR, outcome.sentence))
+    result = failed(outcome.reason or Reason.ENGINE_ERROR, outcome.sentence)
+    raise StageFailed(replace(result, retry_at=_moment(outcome.retry_at)))
+
+
+def _moment(epoch: float | None) -> datetime | None:
+    """None for a time that no calendar has."""
+    try:
+        return None if epoch is None else datetime.fromtimestamp(epoch, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def end_agent(run: Run) -> None:
