@@ -10,6 +10,7 @@ from batches.caps import refuse_caps_that_cannot_be_kept
 from batches.engines import UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
+from batches.keys import load_keys
 from batches.models import CommandEngine
 from batches.options import BatchOptions
 from batches.plan import FEW, dependency_edges
@@ -126,6 +127,7 @@ def only_engine() -> str:
 
 
 def _check_engine(options: BatchOptions) -> None:
+    load_keys()
     try:
         engine = load(str(options.engine_options.get("kind", options.engine)))
     except UnknownEngineError as error:

@@ -25,7 +25,7 @@ from tasks.events import types
 from tasks.events.log import record, record_one
 from tasks.lifecycle import shift_tasks
 from tasks.models.task import TaskStatus
-from tasks.text import storable
+from tasks.text import stored
 from tasks.workspaces.git import GitError
 
 LANDABLE = (VerificationState.PASSED, VerificationState.WAIVED)
@@ -110,7 +110,7 @@ def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
     try:
         verification = _evidence(lease, place, scope)
     except (GitError, GateError, SupervisorStartError) as error:
-        verification = Verification(state=VerificationState.FAILED, reason=storable(str(error)))
+        verification = Verification(state=VerificationState.FAILED, reason=stored(str(error)))
     batch = place.batch
     batch.verification, batch.verification_reason = verification.state, verification.reason
 
@@ -214,7 +214,7 @@ def _naming_files(landed: landing.Landing) -> str:
 
 
 def _record_landing(lease: Lease, batch: Batch, outcome: str, detail: str, commit: str) -> None:
-    detail = storable(detail)
+    detail = stored(detail)
     batch.landing, batch.landing_detail, batch.landed_commit = outcome, detail, commit
     with transaction.atomic():
         lease.require(landing=outcome, landing_detail=detail, landed_commit=commit)

@@ -15,6 +15,7 @@ from batches import lifecycle
 from batches.closing import close_batch
 from batches.context import RunContext
 from batches.errors import Fenced
+from batches.keys import load_keys
 from batches.launching import LaunchGate
 from batches.lease import Lease, release
 from batches.models import Batch, Run
@@ -61,6 +62,7 @@ class Conductor:
         """Returns when the batch is closed or let go. Raises Fenced, and what broke it."""
         with self.slots, Watch(self.lease, wake=self._wake) as self.watch:
             try:
+                persist(load_keys)
                 self._skip(self.plan.skipped_at_load)
                 self._readopt()
                 persist(self.spending.look)

@@ -23,7 +23,7 @@ from costs.pricing import Charge, price_calls
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.models import Task
-from tasks.text import clip, storable
+from tasks.text import clip, stored
 
 
 class StageFailed(Exception):
@@ -165,7 +165,7 @@ class RunContext:
         if self._open is not None:
             self._open.ended_at = timezone.now()
             self._open.outcome = outcome
-            self._open.detail = clip(storable(detail), 2000)
+            self._open.detail = clip(stored(detail), 2000)
 
     def _write_end(self) -> None:
         if self._open is not None and self._open.ended_at:

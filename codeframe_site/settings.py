@@ -28,6 +28,12 @@ make_folder(STATE_DIR)
 SECRET_KEY = env.text(
     "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
 ) or kept_secret(STATE_DIR)
+SECRETS_KEYS = env.names(
+    "CODEFRAME_SECRETS_KEYS",
+    "",
+    "Keys that encrypt secrets in the database, the first one for new; empty: a file is made",
+)
+ENVIRONMENT_SECRETS = env.secrets() | {"SECRET_KEY": SECRET_KEY}
 DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a network")
 ALLOWED_HOSTS = env.names(
     "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
@@ -226,7 +232,12 @@ Q_CLUSTER = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "codeframe_site.logs.MaskingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {
         "handlers": ["stderr"],

@@ -14,9 +14,11 @@ from batches.engines import load
 from batches.engines.base import EngineRequest, Launch, LaunchRefusedError, judge
 from batches.engines.evidence import Evidence
 from batches.host_slots import take_slot
+from batches.keys import load_keys
 from batches.models import Run
 from batches.models.run import RunStatus
 from batches.output import OutputRecorder, recorded_offsets
+from batches.persist import persist
 from batches.reasons import Reason
 from batches.results import ended, failed
 from batches.stages.capture import Change
@@ -119,6 +121,7 @@ def _kind(context: RunContext) -> str:
 
 def _prepare(context: RunContext, tree: Path, run_dir: Path) -> Launch:
     run = context.run
+    persist(load_keys)
     folder = paths.run_dir(run.id)
     prompt_file = folder / "prompt.md"
     prompt_file.write_text(prompts.task_prompt(run, context.task()))

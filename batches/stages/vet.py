@@ -6,8 +6,11 @@ from batches.models import Finding
 from batches.persist import persist
 from batches.reasons import Reason
 from batches.results import failed
+from batches.shown import adds_secret
 from batches.stages.capture import Change
-from tasks.text import storable
+from costs import redaction
+from tasks.text import stored
+from tasks.workspaces.git import Store
 
 
 def vet_change(context: RunContext, change: Change) -> None:
@@ -21,11 +24,28 @@ def vet_change(context: RunContext, change: Change) -> None:
         if listed is None:
             listed = changes.list_changes(store, base=change.base, commit=change.commit)
         findings = vetting.vet(store, commit=change.commit, changes=listed)
+        findings += _leaked(store, change)
         if findings:
             persist(lambda: _record(context, findings))
         refused = [finding for finding in findings if finding.severity == "refuse"]
         if refused:
             raise StageFailed(failed(Reason.VETTING_REFUSED, _sentence(refused)))
+
+
+def _leaked(store: Store, change: Change) -> list[vetting.Finding]:
+    """A secret that the server knows, in what would be integrated; not which one."""
+    if not redaction.known().longest:
+        return []
+    file = store.scratch_file("vet-patch")
+    try:
+        changes.diff_patch(store, base=change.base, commit=change.commit, output=file, context=0)
+        leaked = adds_secret(file)
+    finally:
+        file.unlink(missing_ok=True)
+    if not leaked:
+        return []
+    message = "a key or password that the server knows is in the change"
+    return [vetting.Finding(rule="secret", severity="refuse", path=b"", message=message)]
 
 
 def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
@@ -36,7 +56,7 @@ def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
             rule=finding.rule,
             severity=finding.severity,
             path=_shown(finding.path),
-            message=storable(finding.message),
+            message=stored(finding.message),
         )
         for finding in findings
     )
@@ -49,4 +69,4 @@ def _sentence(findings: list[vetting.Finding]) -> str:
 
 
 def _shown(path: bytes) -> str:
-    return storable(path.decode("utf-8", "backslashreplace"))
+    return stored(path.decode("utf-8", "backslashreplace"))
