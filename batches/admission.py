@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from batches.caps import refuse_caps_that_cannot_be_kept
+from batches.engine_setup import with_settings
 from batches.engines import UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
@@ -128,11 +129,12 @@ def only_engine() -> str:
 
 def _check_engine(options: BatchOptions) -> None:
     load_keys()
+    kind = str(options.engine_options.get("kind", options.engine))
     try:
-        engine = load(str(options.engine_options.get("kind", options.engine)))
+        engine = load(kind)
     except UnknownEngineError as error:
         raise InvalidOptions(f"engine: {error}") from error
-    problem = engine.check(options.engine_options)
+    problem = engine.check(with_settings(kind, options.engine_options))
     if problem:
         raise InvalidOptions(f"engine: {problem.sentence}")
 

@@ -9,7 +9,6 @@ from batches.engines import load
 from batches.errors import InvalidOptions, InvalidState
 from batches.models import Batch
 from batches.options import BatchOptions
-from batches.providers import provider_of
 from batches.spending import halt_of
 from costs.budgets import amount_problem, limits_of, set_cap
 from costs.models import BudgetScope
@@ -43,15 +42,13 @@ def refuse_caps_that_cannot_be_kept(options: BatchOptions, workspace: Workspace)
 def _unpriced(options: BatchOptions) -> str:
     """Why what is spent would not be known; empty when it will be, as far as one can tell."""
     kind = str(options.engine_options.get("kind", options.engine))
-    parser = load(kind).parser(options.engine_options, model=options.model)
-    if parser is None:
+    engine = load(kind)
+    if engine.parser(options.engine_options, model=options.model) is None:
         return f"the engine {options.engine} does not report what it uses"
     usage = options.engine_options.get("usage") or {}
     if usage.get("cost") or "?P<cost>" in str(usage.get("pattern", "")):
         return ""
-    provider = provider_of(options.engine, options.engine_options, options.model)
-    sold_by = "" if kind == "command" else provider
-    if options.model and not is_priced(options.model, sold_by):
+    if options.model and not is_priced(options.model, engine.provider_of(options.model)):
         return f"no price is known for the model {options.model}"
     if kind == "command" and not options.model and not usage.get("model"):
         return "without a model no price is known"

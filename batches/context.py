@@ -9,17 +9,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from batches.lease import Lease
-from batches.models import Batch, Run, Stage
+from batches.models import Batch, Finding, Run, Stage
 from batches.models.stage import StageOutcome
 from batches.persist import persist
 from batches.place import Place
 from batches.reasons import Reason
 from batches.results import RunResult, failed
 from batches.scope import StopScope
-from batches.spending import Spending, account_of, usage_payload
-from costs.calls import Call
+from batches.spending import Spending, account_of
 from costs.ledger import record_calls
-from costs.pricing import Charge, price_calls
+from costs.pricing import Charge
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.models import Task
@@ -99,9 +98,16 @@ class RunContext:
     def say_later(self, type: str, payload: dict[str, Any]) -> None:
         self._unsaid.append(self._event(type, payload))
 
-    def charge_later(self, calls: Sequence[Call]) -> None:
+    def charge_later(self, charges: Sequence[Charge]) -> None:
         """Model calls that go with the next write: with how far the output was read, say."""
-        self._uncharged += persist(lambda: price_calls(calls))
+        self._uncharged += charges
+
+    def write_with(self, findings: Sequence[Finding]) -> None:
+        """Rows of findings, together with what was put off. Raises Fenced."""
+        with transaction.atomic():
+            self.lease.require()
+            Finding.objects.bulk_create(findings)
+            self._write()
 
     def save_and_say(self, type: str, payload: dict[str, Any], **facts: Any) -> None:
         self.save_later(**facts)
@@ -141,7 +147,7 @@ class RunContext:
             if columns := self._unsaved | facts:
                 Run.objects.filter(id=self.run.id).update(**columns)
             charged = self._charge()
-            record(workspace_id=self.lease.workspace_id, events=[*self._unsaid, *charged, *events])
+            record(workspace_id=self.lease.workspace_id, events=[*self._unsaid, *events])
         self._unsaved.clear()
         self._uncharged.clear()
         self._unsaid.clear()
@@ -150,11 +156,10 @@ class RunContext:
         if charged:
             self._look_at_spending()
 
-    def _charge(self) -> list[NewEvent]:
+    def _charge(self) -> bool:
         if not self._uncharged:
-            return []
-        new = record_calls(self._uncharged, account_of(self.batch, self.run))
-        return [self._event(types.RUN_USAGE, usage_payload(new))] if new else []
+            return False
+        return bool(record_calls(self._uncharged, account_of(self.batch, self.run)))
 
     def _look_at_spending(self) -> None:
         halt = self.spending.look(self.run) if self.spending else None

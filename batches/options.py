@@ -1,5 +1,6 @@
 """What a batch may be told, with bounds; every entry point builds one of these."""
 
+import re
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -11,8 +12,9 @@ from costs.budgets import amount_problem
 MAX_PARALLEL = 64
 MAX_RETRIES = 10
 MAX_SECONDS = 7 * 24 * 3600
-MAX_MODEL = 200
 Gates = str | list[str]
+# It becomes a word of a command line, so it must not look like an option.
+MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._:/@\[\]+-]{0,199})?")
 BUDGETS = ("budget", "soft_budget", "task_budget")
 
 CHOICES = {
@@ -84,6 +86,8 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
             "auto needs a model to propose dependencies, and none is configured; use parallel"
         ]
     problems |= _money_problems(options)
+    if not isinstance(options.model, str) or not MODEL.fullmatch(options.model):
+        problems["model"] = ["must be a model's name: up to 200 characters without blanks"]
     if not _gates_valid(options.gates):
         problems["gates"] = ['must be "auto", "none" or a list of names']
     return problems
@@ -99,8 +103,6 @@ def _money_problems(options: BatchOptions) -> dict[str, list[str]]:
             problems[name] = [f"must be a number of dollars, not {value!r}"]
         elif problem := amount_problem(value):
             problems[name] = [problem]
-    if len(options.model) > MAX_MODEL or options.model.startswith("-"):
-        problems["model"] = [f"must be a name of up to {MAX_MODEL} characters"]
     return problems
 
 

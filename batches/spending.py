@@ -1,19 +1,14 @@
 """What of its caps a batch has used up; asked before each launch and after each usage."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any
 
 from batches.models import Batch, Run
 from costs import budgets
 from costs.budgets import Cap
 from costs.ledger import Account
 from costs.models import BudgetScope
-from costs.money import ZERO
-from costs.pricing import Charge
-from costs.tokens import Tokens
 
 UNPRICED = (
     "The price of {count} is not known, so the spending limit cannot be kept. "
@@ -59,21 +54,6 @@ def _halt(cap: Cap, *, tolerant: bool) -> Halt | None:
         count = "one call" if cap.unpriced == 1 else f"{cap.unpriced} calls"
         return Halt(UNPRICED.format(count=count), cap.hard, of_task)
     return None
-
-
-def usage_payload(charges: Sequence[Charge]) -> dict[str, Any]:
-    """Of an event: what these calls took together."""
-    calls = [charge.call for charge in charges]
-    tokens = reduce(Tokens.plus, (call.tokens for call in calls), Tokens())
-    known = [charge.cost_usd for charge in charges if charge.cost_usd is not None]
-    return {
-        "calls": sum(call.calls for call in calls),
-        "models": sorted({call.model for call in calls}),
-        **{f"{name}_tokens": count for name, count in tokens.as_json().items()},
-        "cost_usd": float(sum(known, ZERO)) if known else None,
-        "unpriced": sum(charge.call.calls for charge in charges if charge.cost_usd is None),
-        "estimated": any(call.estimated for call in calls),
-    }
 
 
 class Spending:

@@ -82,7 +82,7 @@ def _settle(charge: Charge, account: Account) -> list[Change]:
     one of this row covers them all, so the earlier ones cost nothing more."""
     earlier = Usage.objects.filter(run_id=account.run_id, model=charge.call.model)
     earlier = earlier.exclude(call_id=charge.call.call_id)
-    loose = list(earlier.filter(estimated=True))
+    loose = list(earlier.filter(estimated=True, note=""))
     uncovered = list(earlier.filter(cost_usd=None)) if charge.source == ENGINE else []
     changed = {row.id: row for row in (*loose, *uncovered)}.values()
     taken = [c.negative() for row in changed for c in changes_of(row, account.time_zone)]

@@ -2,7 +2,7 @@
 
 from decimal import ROUND_HALF_EVEN, Decimal
 
-UNITS = 10**8
+UNITS = 10**10
 """Units in a dollar: as many decimals as the columns of dollars have."""
 ZERO = Decimal(0)
 _SMALLEST = Decimal(1) / UNITS

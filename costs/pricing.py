@@ -55,14 +55,15 @@ def _charge(call: Call, overrides: Sequence[PriceOverride]) -> Charge:
         usd = exact(_by_override(call.tokens, override))
         name = f"{override.valid_from:%Y-%m-%d}"
         return Charge(call=call, computed_usd=usd, cost_usd=usd, source=OVERRIDE, version=name)
-    computed = _of_all_calls(call)
+    told = call.tokens or not call.calls  # a call of which no counts are known is not free
+    computed = _of_all_calls(call) if told else None
     if computed is not None:
         usd = exact(computed)
         return Charge(
             call=call, computed_usd=usd, cost_usd=usd, source=TABLE, version=_table_version()
         )
-    # Command lines that do not know a price either report 0.
-    if call.reported_usd:
+    # Command lines that do not know a price either report 0; a last word of 0 settles.
+    if call.reported_usd or (call.reported_usd is not None and not call.calls):
         return Charge(call=call, cost_usd=exact(call.reported_usd), source=ENGINE)
     return Charge(call=call)
 

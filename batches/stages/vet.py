@@ -8,6 +8,7 @@ from batches.reasons import Reason
 from batches.results import failed
 from batches.shown import adds_secret
 from batches.stages.capture import Change
+from batches.stages.judge import DENIED
 from costs import redaction
 from tasks.text import stored
 from tasks.workspaces.git import Store
@@ -49,7 +50,8 @@ def _leaked(store: Store, change: Change) -> list[vetting.Finding]:
 
 
 def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
-    Finding.objects.filter(run=context.run).delete()  # an interrupted vetting begins anew
+    known = Finding.objects.filter(run=context.run).exclude(rule=DENIED)
+    known.delete()  # an interrupted vetting begins anew
     Finding.objects.bulk_create(
         Finding(
             run=context.run,

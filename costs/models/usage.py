@@ -30,9 +30,9 @@ class Usage(models.Model):
     output_tokens = models.PositiveBigIntegerField(default=0)
     reasoning_tokens = models.PositiveBigIntegerField(default=0)
     estimated = models.BooleanField(default=False, help_text="The engine did not tell exact counts")
-    cost_usd = models.DecimalField(max_digits=20, decimal_places=8, null=True, blank=True)
-    computed_usd = models.DecimalField(max_digits=20, decimal_places=8, null=True, blank=True)
-    reported_usd = models.DecimalField(max_digits=20, decimal_places=8, null=True, blank=True)
+    cost_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    computed_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    reported_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
     price_source = models.CharField(
         max_length=100, blank=True, help_text="override, genai-prices, engine; empty: unpriced"
     )

@@ -9,6 +9,7 @@ from batches.context import RunContext
 from batches.models import Batch
 from batches.results import RunResult
 from costs.models import PriceOverride, Spend, SpendScope
+from costs.pricing import price_calls
 from costs.tokens import Tokens
 from tests.costs.charging import make_call
 
@@ -34,7 +35,8 @@ def spending(usd: str, *, calls: int = 1, model: str = MODEL) -> Callable[[RunCo
             if context.scope.asked():
                 break
             name = f"{context.run.id}/{number}"
-            context.charge_later([make_call(call_id=name, model=model, tokens=tokens)])
+            call = make_call(call_id=name, model=model, tokens=tokens)
+            context.charge_later(price_calls([call]))
             context.flush()
         return run_attempt(context)
 
