@@ -73,6 +73,8 @@ def change_caps(batch_id: UUID, changes: dict[str, Decimal | None], *, by: str =
         for name, usd in changes.items():
             scope, hard = KINDS[name]
             set_cap(scope, batch.id, usd, hard=hard)
+        if "budget" in changes:
+            Batch.objects.filter(id=batch.id).update(budget=changes["budget"])
         told = {name: None if usd is None else float(usd) for name, usd in changes.items()}
         record_one(
             workspace_id=batch.workspace_id,

@@ -7,15 +7,20 @@ from typing import Any
 
 from batches.errors import InvalidOptions
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
-from costs.budgets import amount_problem
+from costs.budgets import DECIMALS, MOST_USD, amount_problem
 
 MAX_PARALLEL = 64
 MAX_RETRIES = 10
 MAX_SECONDS = 7 * 24 * 3600
+MAX_MODEL = 200
+MAX_BUDGET = MOST_USD
+BUDGET_DECIMALS = DECIMALS
 Gates = str | list[str]
 # It becomes a word of a command line, so it must not look like an option.
 MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._:/@\[\]+-]{0,199})?")
 BUDGETS = ("budget", "soft_budget", "task_budget")
+NO_COLUMNS = ("soft_budget", "task_budget")
+"""Caps have rows of their own; of the batch's the amount is beside it too, for showing it."""
 
 CHOICES = {
     "strategy": Strategy.values,
@@ -37,6 +42,8 @@ class BatchOptions:
 
     Budgets in dollars: at `budget` what runs is stopped, at `soft_budget` nothing more is started,
     at `task_budget` a task's own agent is stopped.
+
+    `allow_unpriced`: also where nobody knows what is spent, so that no budget can stop it.
     """
 
     strategy: str = Strategy.PARALLEL
@@ -64,7 +71,7 @@ class BatchOptions:
 
     def fields(self) -> dict[str, Any]:
         """As columns of a batch. Serial is one at a time, whatever was asked for."""
-        values = {name: value for name, value in asdict(self).items() if name not in BUDGETS}
+        values = {name: value for name, value in asdict(self).items() if name not in NO_COLUMNS}
         if self.strategy == Strategy.SERIAL or self.isolation == Isolation.NONE:
             values["max_parallel"] = 1
         return values
@@ -93,17 +100,20 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
     return problems
 
 
+BUDGET_RULE = f"must be dollars over 0 up to {MAX_BUDGET}, with at most {BUDGET_DECIMALS} decimals"
+
+
+def is_budget(value: Any) -> bool:
+    return isinstance(value, Decimal) and amount_problem(value) is None
+
+
 def _money_problems(options: BatchOptions) -> dict[str, list[str]]:
-    problems: dict[str, list[str]] = {}
-    for name in BUDGETS:
-        value = getattr(options, name)
-        if value is None:
-            continue
-        if not isinstance(value, Decimal):
-            problems[name] = [f"must be a number of dollars, not {value!r}"]
-        elif problem := amount_problem(value):
-            problems[name] = [problem]
-    return problems
+    given = {name: getattr(options, name) for name in BUDGETS}
+    return {
+        name: [BUDGET_RULE]
+        for name, value in given.items()
+        if value is not None and not is_budget(value)
+    }
 
 
 def _gates_valid(gates: Any) -> bool:

@@ -41,3 +41,16 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
+
+
+class RateCount(models.Model):
+    """How often a caller asked in a slot of time and in the one before; see rates.py."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="Hash of who and what")
+    slot = models.BigIntegerField()
+    count = models.PositiveIntegerField()
+    before = models.PositiveIntegerField()
+    until = models.DateTimeField(db_index=True, help_text="Then it says nothing any more")
+
+    def __str__(self) -> str:
+        return f"{self.key[:8]}: {self.count}"

@@ -7,13 +7,17 @@ from types import FrameType
 from typing import Any
 
 # Before any other part of Twisted: it installs the asyncio reactor.
-from daphne.server import Server
+import daphne.server
 
 # isort: split
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.http_protocol import WebRequest
 from twisted.internet import reactor as installed_reactor
 
+from codeframe_site.wire import LimitedFactory
+
+# Daphne has no parameter for it.
+daphne.server.HTTPFactory = LimitedFactory
 reactor: Any = installed_reactor
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.05
@@ -42,7 +46,7 @@ class DrainingServer:
         self._on_ready = on_ready
         self._port: Any = None
         self._deadline: float | None = None
-        self._daphne = Server(
+        self._daphne = daphne.server.Server(
             application=application,
             endpoints=build_endpoint_description_strings(host=bind, port=port),
             signal_handlers=False,

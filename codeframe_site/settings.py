@@ -102,7 +102,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -158,6 +160,13 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v2",
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": [],
+    "PATH_CONVERTER_OVERRIDES": {
+        "short_id": {
+            "type": "string",
+            "pattern": "^[0-9a-f-]{4,36}$",
+            "description": "An id, or an unambiguous beginning of it",
+        }
+    },
 }
 HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
 WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)
@@ -175,6 +184,12 @@ MAX_REQUESTS = env.integer(
 )
 MAX_WAITERS = env.integer(
     "CODEFRAME_MAX_WAITERS", 16, "Requests that may wait at once for something to end", minimum=0
+)
+ARRIVE_SECONDS = env.integer(
+    "CODEFRAME_ARRIVE_SECONDS",
+    60,
+    "A request that has not arrived whole by then is cut off",
+    minimum=1,
 )
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1

@@ -1,16 +1,20 @@
 from django.contrib import admin
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from batches.web import pages as batch_pages
-from codeframe_site import pages
+from codeframe_site import accounts, pages
 from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
 from codeframe_site.ready import ready
 
 urlpatterns = [
     path("", pages.home, name="home"),
+    path("login/", accounts.SignInView.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("password/", accounts.PasswordView.as_view(), name="password"),
     path("workspaces/<uuid:workspace_id>/", pages.workspace_page, name="workspace"),
     path("batches/", batch_pages.batch_list, name="batches"),
     path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),

@@ -20,7 +20,8 @@ NAMES = {
     BudgetScope.DAY: "the workspace's spending limit of a day",
     BudgetScope.MONTH: "the workspace's spending limit of a month",
 }
-MOST_USD = Decimal(10**6)
+MOST_USD = 1_000_000
+DECIMALS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +118,8 @@ def set_cap(
 
 def amount_problem(usd: Decimal) -> str | None:
     """Why this cannot be a cap, or None."""
-    if not usd.is_finite() or not ZERO < usd <= MOST_USD:
-        return f"must be more than 0 and at most {MOST_USD} dollars, not {usd}"
-    if usd != usd.quantize(Decimal("0.0001")):
-        return f"must have at most 4 decimals, not {usd}"
-    return None
+    fits = usd.is_finite() and ZERO < usd <= MOST_USD and usd == round(usd, DECIMALS)
+    return None if fits else f"must be dollars over 0 up to {MOST_USD}, with at most 4 decimals"
 
 
 def limits_of(subject_ids: Iterable[UUID]) -> dict[UUID, list[Budget]]:

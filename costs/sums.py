@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -94,14 +94,26 @@ def _upsert(rows: int) -> str:
 
 
 def recount_periods(workspace_id: UUID, time_zone: str, *, since: date) -> None:
-    """Days and months anew, after the time zone was changed; `since` bounds the work."""
+    """Days and months from `since` on anew, after the time zone was changed."""
+    scopes = (SpendScope.DAY, SpendScope.MONTH)
+    first = since.isoformat()
     with transaction.atomic():
-        scopes = (SpendScope.DAY, SpendScope.MONTH)
-        Spend.objects.filter(scope__in=scopes, subject_id=workspace_id).delete()
-        rows = Usage.objects.filter(workspace_id=workspace_id, at__date__gte=since)
+        kept = Spend.objects.filter(scope__in=scopes, subject_id=workspace_id)
+        kept.filter(period__gte=first).delete()
+        kept.filter(scope=SpendScope.MONTH, period__gte=first[:7]).delete()
+        # A day more: the same moment has another date in another zone.
+        begin = datetime.combine(since.replace(day=1), time.min, UTC) - timedelta(days=1)
+        rows = Usage.objects.filter(workspace_id=workspace_id, at__gte=begin)
         add(
             change
             for row in rows.iterator()
             for change in changes_of(row, time_zone)
-            if change.key[0] in scopes
+            if _is_recounted(change, first)
         )
+
+
+def _is_recounted(change: Change, first: str) -> bool:
+    scope, _, period = change.key
+    if scope == SpendScope.MONTH:
+        return period >= first[:7]
+    return scope == SpendScope.DAY and period >= first

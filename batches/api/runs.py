@@ -15,7 +15,7 @@ from batches.api.waiting import answer_when
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
 from costs import reports
-from tasks.api.base import ApiView
+from tasks.api.base import ApiView, RowId
 from tasks.api.describe import describe, one_of, paged
 from tasks.api.pages import page_of
 from tasks.api.query import statuses
@@ -82,7 +82,7 @@ class TaskRunsView(TaskView):
         errors=(400,),
         query=QUERY,
     )
-    def get(self, request: Request, task_id: UUID) -> Response:
+    def get(self, request: Request, task_id: RowId) -> Response:
         return listed(Run.objects.filter(task=self.task(task_id)), request)
 
 

@@ -15,6 +15,8 @@ from django.db import connection
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from tasks.turnstile import aside
+
 MAX_WAIT_SECONDS = 30
 POLL_SECONDS = 0.2
 _places = threading.BoundedSemaphore(settings.MAX_WAITERS)
@@ -45,7 +47,8 @@ def _wait(rested: Callable[[], bool], seconds: int) -> bool:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             connection.close()  # asleep it would keep one of a bounded number
-            time.sleep(POLL_SECONDS)
+            with aside():
+                time.sleep(POLL_SECONDS)
             if rested():
                 return True
         return False

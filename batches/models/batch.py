@@ -108,6 +108,9 @@ class Batch(models.Model):
         default=300, help_text="Longest silence of an agent; 0 is none"
     )
     land = models.CharField(max_length=6, choices=Land.choices, default=Land.AUTO)
+    budget = models.DecimalField(
+        max_digits=11, decimal_places=4, null=True, blank=True, help_text="Dollars; empty is none"
+    )
 
     base_branch = models.CharField(max_length=500, blank=True, help_text="Empty: detached head")
     base_commit = models.CharField(max_length=64, blank=True)
@@ -164,6 +167,9 @@ class Batch(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(max_parallel__gte=1), name="batch_max_parallel_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(budget__isnull=True) | Q(budget__gt=0), name="batch_budget_positive"
             ),
             models.CheckConstraint(
                 condition=~Q(status=BatchStatus.CANCELLING) | ~Q(stop_mode=""),

@@ -1,6 +1,7 @@
 """How a batch is to run, as options of a command line."""
 
 import argparse
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from batches.admission import engine_options, only_engine
@@ -9,7 +10,14 @@ from batches.errors import InvalidOptions
 from batches.gates import catalog
 from batches.models import CommandEngine
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
-from batches.options import MAX_PARALLEL, MAX_RETRIES, MAX_SECONDS, BatchOptions
+from batches.options import (
+    BUDGET_RULE,
+    MAX_PARALLEL,
+    MAX_RETRIES,
+    MAX_SECONDS,
+    BatchOptions,
+    is_budget,
+)
 from tasks.console import at_least
 
 OF_COMMAND = {"prompt_via": "--prompt-via", "pass_env": "--pass-env"}
@@ -71,10 +79,7 @@ def _add_agent(group: Any) -> None:
         "--engine", default="", metavar="NAME", help="one that can be used; manage.py engines"
     )
     group.add_argument(
-        "--model",
-        default="",
-        metavar="NAME",
-        help="as the engine calls it; default: its own choice",
+        "--model", default="", metavar="NAME", help="default: the engine's own choice"
     )
     group.add_argument(
         "--command",
@@ -97,6 +102,29 @@ def _add_agent(group: Any) -> None:
 
 
 def _add_limits(group: Any, defaults: BatchOptions) -> None:
+    group.add_argument(
+        "--budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="what the batch may cost, default: no limit",
+    )
+    group.add_argument(
+        "--soft-budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="starts nothing more at this sum, and lets what runs end",
+    )
+    group.add_argument(
+        "--task-budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="what each of its tasks may cost, earlier batches counted in",
+    )
+    group.add_argument(
+        "--allow-unpriced",
+        action="store_true",
+        help="a budget also where the engine does not say what it costs",
+    )
     group.add_argument(
         "--timeout",
         type=at_least(0, MAX_SECONDS),
@@ -128,13 +156,27 @@ def batch_options(**options: Any) -> BatchOptions:
         max_retries=options["max_retries"],
         engine=name,
         engine_options=engine,
-        model=options["model"],
         isolation=options["isolation"],
         gates=gates,
         timeout_s=options["timeout"],
         stall_timeout_s=options["stall_timeout"],
         land=options["land"],
+        model=options["model"],
+        budget=options["budget"],
+        soft_budget=options["soft_budget"],
+        task_budget=options["task_budget"],
+        allow_unpriced=options["allow_unpriced"],
     )
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal(0)
+    if not is_budget(value):
+        raise argparse.ArgumentTypeError(f"{text!r} {BUDGET_RULE}")
+    return value
 
 
 def _engine(*, engine: str, command: str, **options: Any) -> tuple[str, dict[str, Any]]:

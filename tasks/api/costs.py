@@ -15,6 +15,7 @@ from tasks.api.cost_shapes import (
     AgentCostsShape,
     BatchCostsShape,
     CostSummaryShape,
+    DayCostsShape,
     ModelCostsShape,
     TaskCostsShape,
 )
@@ -113,6 +114,20 @@ class CostByBatchView(CostView):
     def get(self, request: Request) -> Response:
         rows = self.grouped(request, "batch_id", self.asked(request), limit=100)
         return Response({"by_batch": [row | {"batch_id": str(row["batch_id"])} for row in rows]})
+
+
+class CostByDayView(CostView):
+    @describe(
+        "costs_by_day",
+        "What each day has cost, by agent",
+        returns=DayCostsShape,
+        query=[*WORKSPACE, *RANGE],
+    )
+    def get(self, request: Request) -> Response:
+        rows = reports.by_day(*self.asked(request))
+        for row in rows:
+            row["date"], row["agent_id"] = row.pop("day").isoformat(), row.pop("agent")
+        return Response({"by_day": in_dollars(rows)})
 
 
 def in_dollars(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """Input fields that take what they say and nothing that merely looks like it."""
 
 import math
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -39,6 +40,13 @@ class StrictNumber(serializers.FloatField):
         if type(data) not in (int, float) or not math.isfinite(data):
             self.fail("invalid")
         return float(super().to_internal_value(data))
+
+
+class StrictDecimal(StrictNumber):
+    """A number as it was written, not as it is kept in binary."""
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        return Decimal(repr(super().to_internal_value(data)))
 
 
 class StrictBoolean(serializers.BooleanField):

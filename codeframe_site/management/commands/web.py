@@ -1,4 +1,5 @@
 import argparse
+import gc
 import math
 import os
 import sys
@@ -8,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.db import connection
 
+from codeframe_site.connections import share_a_pool
 from codeframe_site.exposure import refusal
 from tasks.console import EXIT_FAILED, ConsoleCommand
 from tasks.errors import DomainError
@@ -39,6 +41,7 @@ class Command(ConsoleCommand):
             raise DomainError(problem)
         has_users = get_user_model().objects.exists()
         connection.close()
+        share_a_pool()
         # Twisted is loaded here, by the one command that needs it.
         from codeframe_site.asgi import application
         from codeframe_site.server import DrainingServer
@@ -49,6 +52,7 @@ class Command(ConsoleCommand):
                 self.say("there is no account yet: python manage.py createsuperuser")
             self.stdout.flush()
 
+        _settle()
         server = DrainingServer(application, bind=bind, port=port, drain_s=drain, on_ready=greet)
         server.run()
         if server.problem:
@@ -56,6 +60,12 @@ class Command(ConsoleCommand):
         if server.cut_off:
             self.stderr.write(f"{plural(server.cut_off, 'request')} did not end in time")
         _leave()
+
+
+def _settle() -> None:
+    """The collector looks no more at what stays for ever: each full look held everything up."""
+    gc.collect()
+    gc.freeze()
 
 
 def _leave() -> NoReturn:

@@ -23,6 +23,7 @@ from django_q.conf import Conf
 from batches import recovery, worker_files
 from batches.models import Batch
 from batches.shared import DRAIN, LEAVE, last_delivery
+from codeframe_site.connections import keep_own
 from tasks.console import ConsoleCommand
 
 RECOVERY_SECONDS = 5.0
@@ -43,6 +44,7 @@ class Command(ConsoleCommand):
 
     def run(self, **_: Any) -> int:
         self.check()
+        keep_own()
         os.register_at_fork(after_in_child=_die_with_parent)
         own_queue = _fork_for_own_queue() if settings.HOST_NAME else None
         if own_queue == 0:
