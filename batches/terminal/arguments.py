@@ -112,13 +112,13 @@ def _add_limits(group: Any, defaults: BatchOptions) -> None:
         "--soft-budget",
         type=_dollars,
         metavar="DOLLARS",
-        help="starts nothing more at this sum, and lets what runs end",
+        help="there it starts nothing more",
     )
     group.add_argument(
         "--task-budget",
         type=_dollars,
         metavar="DOLLARS",
-        help="what each of its tasks may cost, earlier batches counted in",
+        help="what each task may cost, in all batches",
     )
     group.add_argument(
         "--allow-unpriced",

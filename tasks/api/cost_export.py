@@ -3,6 +3,8 @@
 import csv
 import json
 from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -15,7 +17,7 @@ from tasks.api.describe import BYTES, WORKSPACE, asked, describe
 from tasks.api.query import refuse
 
 MOST_ROWS = 100_000
-FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+FORMATS = ("csv", "json")
 # What a spreadsheet takes for a formula, or for the beginning of one.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -27,7 +29,7 @@ class CostExportView(CostView):
         "export_costs",
         f"Every call of a range, the oldest first; {MOST_ROWS} at most",
         returns=BYTES,
-        query=[*WORKSPACE, *RANGE, asked("format", "Which one", enum=list(FORMATS))],
+        query=[*WORKSPACE, *RANGE, asked("format", "Which one", enum=FORMATS)],
     )
     def get(self, request: Request) -> StreamingHttpResponse:
         kind = request.GET.get("format", "csv")
@@ -37,7 +39,7 @@ class CostExportView(CostView):
         range = asked_range(request, workspace.time_zone)
         rows = reports.exported(workspace.id, range, most=MOST_ROWS)
         written = csv_lines(rows) if kind == "csv" else json_lines(rows)
-        response = StreamingHttpResponse(written, content_type=FORMATS[kind])
+        response = StreamingHttpResponse(written, content_type="application/octet-stream")
         name = f"costs-{workspace.name}-{range.first}-{range.last}.{kind}"
         response["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
@@ -62,7 +64,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        return value.isoformat() if hasattr(value, "isoformat") else str(value)
+        return _text(value)
     return f"'{value}" if value.startswith(FORMULAS) else value
 
 
@@ -78,4 +80,10 @@ def json_lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
 def _value(value: Any) -> Any:
     if value is None or isinstance(value, str | int | bool):
         return value
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
