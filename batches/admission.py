@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from batches.caps import refuse_caps_that_cannot_be_kept
+from batches.engine_setup import with_settings
 from batches.engines import UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
+from batches.keys import load_keys
 from batches.models import CommandEngine
 from batches.options import BatchOptions
 from batches.plan import FEW, dependency_edges
@@ -88,6 +91,7 @@ def admit(
         raise InvalidOptions("isolation: a bare repository has no tree to work in")
     _check_engine(options)
     _check_gates(options, workspace)
+    refuse_caps_that_cannot_be_kept(options, workspace)
     return Admission(
         workspace_id=workspace.id,
         options=options,
@@ -124,19 +128,15 @@ def only_engine() -> str:
 
 
 def _check_engine(options: BatchOptions) -> None:
+    load_keys()
+    kind = str(options.engine_options.get("kind", options.engine))
     try:
-        engine = load(str(options.engine_options.get("kind", options.engine)))
+        engine = load(kind)
     except UnknownEngineError as error:
         raise InvalidOptions(f"engine: {error}") from error
-    problem = engine.check(options.engine_options)
+    problem = engine.check(with_settings(kind, options.engine_options))
     if problem:
         raise InvalidOptions(f"engine: {problem.sentence}")
-    if options.budget is not None and not (engine.reports_usage or options.allow_unpriced):
-        sentence = (
-            f"the engine {options.engine} does not say what it costs, so nothing would keep to it; "
-            "allow_unpriced runs it all the same"
-        )
-        raise InvalidOptions(f"budget: {sentence}", fields={"budget": [sentence]})
 
 
 def _check_gates(options: BatchOptions, workspace: Workspace) -> None:

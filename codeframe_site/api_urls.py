@@ -15,7 +15,7 @@ from batches.api import (
 from batches.api import blockers as answers
 from batches.api import tasks as batch_tasks
 from codeframe_site import paths, tokens_api
-from tasks.api import blockers, costs, events
+from tasks.api import blockers, cost_budgets, cost_export, costs, events
 from tasks.api import tasks as task_views
 
 assert paths  # knows short_id
@@ -44,6 +44,7 @@ urlpatterns = [
     path("batches/<uuid:batch_id>/cancel", batches.CancelView.as_view()),
     path("batches/<uuid:batch_id>/resume", batches.ResumeView.as_view()),
     path("batches/<uuid:batch_id>/retry", batches.RetryView.as_view()),
+    path("batches/<uuid:batch_id>/budget", batches.BudgetView.as_view()),
     path("runs/<uuid:run_id>", runs.RunView.as_view()),
     path("runs/<uuid:run_id>/output", artefacts.RunOutputView.as_view()),
     path("runs/<uuid:run_id>/patch", artefacts.RunPatchView.as_view()),
@@ -61,6 +62,9 @@ urlpatterns = [
     path("costs/by-agent", costs.CostByAgentView.as_view()),
     path("costs/by-model", costs.CostByModelView.as_view()),
     path("costs/by-batch", costs.CostByBatchView.as_view()),
+    path("costs/by-day", costs.CostByDayView.as_view()),
+    path("costs/export", cost_export.CostExportView.as_view()),
+    path("costs/budgets", cost_budgets.BudgetsView.as_view()),
     path("tokens", tokens_api.TokensView.as_view()),
     path("tokens/<uuid:token_id>", tokens_api.TokenView.as_view()),
     path("stream-ticket", tokens_api.TicketView.as_view()),

@@ -1,6 +1,7 @@
 """Typed readers of environment variables; docs/settings.md lists each one read here."""
 
 import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+_SECRET = re.compile(r"(_|^)(API_?KEY|KEYS?|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.I)
 READ: dict[str, tuple[str, str]] = {}
 """Name -> (default as text, one line of help), filled as settings are read."""
 
@@ -62,6 +64,20 @@ def address(name: str, schemes: Sequence[str], help_text: str) -> str:
     if not right:
         raise ImproperlyConfigured(f"{name} must be an address like {schemes[0]}://host:port/path")
     return value
+
+
+def secrets() -> dict[str, str]:
+    """Variables that are secrets by their name; whatever prints them, they are masked."""
+    found = {name: value for name, value in os.environ.items() if _SECRET.search(name)}
+    password = unquote(_password(os.environ.get("DATABASE_URL", "")))
+    return found | ({"DATABASE_URL": password} if password else {})
+
+
+def _password(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:
+        return ""
 
 
 def is_default(name: str) -> bool:

@@ -28,6 +28,12 @@ make_folder(STATE_DIR)
 SECRET_KEY = env.text(
     "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
 ) or kept_secret(STATE_DIR)
+SECRETS_KEYS = env.names(
+    "CODEFRAME_SECRETS_KEYS",
+    "",
+    "Keys that encrypt secrets in the database, the first one for new; empty: a file is made",
+)
+ENVIRONMENT_SECRETS = env.secrets() | {"SECRET_KEY": SECRET_KEY}
 DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a network")
 ALLOWED_HOSTS = env.names(
     "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
@@ -211,6 +217,19 @@ SPOOL_BYTES = env.integer(
     minimum=64 * 1024,
 )
 
+ENGINE_PROGRAMS = {
+    "claude": env.text("CODEFRAME_CLAUDE", "", "Path of Claude Code; empty: claude on the PATH"),
+    "codex": env.text("CODEFRAME_CODEX", "", "Path of Codex; empty: codex on the PATH"),
+    "opencode": env.text("CODEFRAME_OPENCODE", "", "Path of opencode; empty: as on the PATH"),
+    "gemini": env.text("CODEFRAME_GEMINI", "", "Path of Gemini CLI; empty: gemini on the PATH"),
+}
+AGENT_PERMISSION = env.choice(
+    "CODEFRAME_AGENT_PERMISSION",
+    "BYPASS",
+    ("BYPASS", "EDITS", "READ"),
+    "What agents may do without asking in their own trees: all (bypass), edit files, or read",
+).lower()
+
 REDIS_URL = env.address(
     "CODEFRAME_REDIS_URL",
     ("redis", "rediss", "unix"),
@@ -241,7 +260,12 @@ Q_CLUSTER = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "codeframe_site.logs.MaskingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {
         "handlers": ["stderr"],

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 _ESCAPES = re.compile(
@@ -21,21 +22,38 @@ def storable(text: str) -> str:
     return text.replace("\x00", "\u2400").encode("utf-8", "replace").decode("utf-8")
 
 
+_redact: Callable[[str], str] = str
+
+
+def redact_with(function: Callable[[str], str]) -> None:
+    """What masks known secrets in all that is stored from now on; this module knows none."""
+    global _redact
+    _redact = function
+
+
+def stored(text: str) -> str:
+    """As `storable`, with secrets masked: for words of agents, programs and errors."""
+    return _redact(storable(text))
+
+
 def storable_json(value: Any) -> Any:
-    """A JSON value equal to `value` where that can be, else what it looked like; never raises."""
+    """A JSON value equal to `value` where that can be, else what it looked like; never raises.
+
+    Secrets in it are masked.
+    """
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return storable(value)
+        return stored(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
-        return {storable(str(key)): storable_json(item) for key, item in value.items()}
+        return {stored(str(key)): storable_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [storable_json(item) for item in value]
     if isinstance(value, bytes):
-        return storable(value.decode("utf-8", "replace"))
-    return storable(str(value))
+        return stored(value.decode("utf-8", "replace"))
+    return stored(str(value))
 
 
 def printable(text: str) -> str:

@@ -87,6 +87,23 @@ class CountsShape(Shape):
     cancelled = serializers.IntegerField()
 
 
+class SpentShape(Shape):
+    cost_usd = serializers.FloatField(help_text="Of all attempts; unpriced calls left out")
+    calls = serializers.IntegerField()
+    unpriced_calls = serializers.IntegerField()
+    estimated_calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    cache_read_tokens = serializers.IntegerField()
+    cache_write_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+
+
+class PauseShape(Shape):
+    provider = text()
+    until = serializers.DateTimeField(help_text="Launching goes on then, by itself")
+    message = text()
+
+
 class BatchShape(Shape):
     id = serializers.UUIDField()
     workspace_id = serializers.UUIDField()
@@ -121,6 +138,8 @@ class BatchShape(Shape):
     created_at = serializers.DateTimeField()
     started_at = maybe(serializers.DateTimeField)
     completed_at = maybe(serializers.DateTimeField)
+    spent = maybe(SpentShape, help_text="Null: nothing was told")
+    paused = maybe(PauseShape, help_text="Null: it does not wait for its provider")
 
 
 class WholeBatchShape(BatchShape):

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from batches.admission import Admission
+from batches.caps import set_caps
 from batches.errors import InvalidState, WorkspaceBusy
 from batches.lease import Lease, lease_end
 from batches.lifecycle.moves import (
@@ -21,6 +22,8 @@ from batches.models import Batch, Run, Stage
 from batches.models.batch import ACTIVE, RESUMABLE, BatchStatus
 from batches.models.run import RunStatus
 from batches.models.stage import StageOutcome
+from batches.options import BatchOptions
+from batches.providers import provider_of
 from tasks import queue
 from tasks.bulk import insert_rows
 from tasks.events import types
@@ -70,8 +73,10 @@ def create_batch(
                 base_branch=admission.base_branch,
                 lease_owner=reserve_for,
                 lease_expires_at=lease_end() if reserve_for else None,
+                provider=_provider(admission.options),
                 **admission.options.fields(),
             )
+            set_caps(batch, admission.options)
             insert_rows(
                 Run,
                 columns=("id", "task_id", "title", "position"),
@@ -91,6 +96,10 @@ def create_batch(
         refuse_when_busy(admission.workspace_id)
         raise error
     return batch
+
+
+def _provider(options: BatchOptions) -> str:
+    return provider_of(options.engine, options.engine_options, options.model)
 
 
 def refuse_when_busy(workspace_id: UUID) -> None:

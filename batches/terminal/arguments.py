@@ -76,7 +76,7 @@ def add_batch_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_agent(group: Any) -> None:
     group.add_argument(
-        "--engine", default="", metavar="NAME", help="one that is set up; manage.py engine list"
+        "--engine", default="", metavar="NAME", help="one that can be used; manage.py engines"
     )
     group.add_argument(
         "--model", default="", metavar="NAME", help="default: the engine's own choice"
@@ -107,6 +107,18 @@ def _add_limits(group: Any, defaults: BatchOptions) -> None:
         type=_dollars,
         metavar="DOLLARS",
         help="what the batch may cost, default: no limit",
+    )
+    group.add_argument(
+        "--soft-budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="there it starts nothing more",
+    )
+    group.add_argument(
+        "--task-budget",
+        type=_dollars,
+        metavar="DOLLARS",
+        help="what each task may cost, in all batches",
     )
     group.add_argument(
         "--allow-unpriced",
@@ -151,6 +163,8 @@ def batch_options(**options: Any) -> BatchOptions:
         land=options["land"],
         model=options["model"],
         budget=options["budget"],
+        soft_budget=options["soft_budget"],
+        task_budget=options["task_budget"],
         allow_unpriced=options["allow_unpriced"],
     )
 
@@ -194,5 +208,5 @@ def _only_engine() -> str:
         return only_engine()
     except InvalidOptions:
         raise InvalidOptions(
-            'say which agent: --engine NAME (manage.py engine list) or --command "..."'
+            'say which agent: --engine NAME (manage.py engines) or --command "..."'
         ) from None

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from batches import paths
+from batches import paths, shown
 from batches.integration.changes import diff_patch
 from batches.models import Run
-from batches.supervisor import spool
 from batches.supervisor.layout import STREAMS
 from batches.web.plain_text import plain_text
 from tasks.workspaces import git
@@ -52,12 +51,12 @@ class Patch:
 def outputs(run: Run) -> list[Output]:
     if run.started_at is None:
         return []
-    found = (_tail(paths.agent_dir(run.id), stream) for stream in STREAMS)
+    found = (_tail(run, stream) for stream in STREAMS)
     return [output for output in found if output.text.strip()]
 
 
-def _tail(folder: Path, stream: str) -> Output:
-    chunk = spool.tail(folder, stream, TAIL_BYTES)
+def _tail(run: Run, stream: str) -> Output:
+    chunk = shown.read_tail(run, stream, TAIL_BYTES)
     return Output(stream=stream, text=plain_text(chunk.data), skipped=chunk.offset)
 
 
@@ -79,6 +78,7 @@ def _read_patch(store: git.Store, run: Run) -> Patch:
     file = store.scratch_file("page-patch")
     try:
         diff_patch(store, base=run.base_commit, commit=run.capture_commit, output=file)
+        shown.mask_file(file)
         with file.open("rb") as opened:
             data = opened.read(PATCH_BYTES + 1)
     finally:

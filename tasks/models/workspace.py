@@ -18,6 +18,9 @@ class Workspace(models.Model):
     gates_waived = models.BooleanField(
         default=False, help_text="Declared to need no gates: results are waived, not unverified"
     )
+    time_zone = models.CharField(
+        max_length=64, default="UTC", help_text="Its days and months, of caps and of reports"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -5,10 +5,11 @@ from django.db.models import Q
 
 
 class Usage(models.Model):
-    """What one model call took; append-only. Ids outlive the rows they name.
+    """What a model call took; append-only. Ids outlive the rows they name.
 
-    Tokens are apart: fresh input, read from and written to a cache, output. `cost_usd` is null
-    where no price is known: unpriced is not free.
+    Tokens are apart: fresh input, read from and written to a cache, output; `reasoning_tokens` are
+    a part of the output. `cost_usd` counts; it is null where no price is known: unpriced is not
+    free. What the engine reported and what our table says are both kept beside it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -18,13 +19,25 @@ class Usage(models.Model):
     task_id = models.UUIDField(null=True, blank=True)
     call_id = models.CharField(max_length=200, help_text="The engine's own name of the call")
     agent = models.CharField(max_length=100)
+    provider = models.CharField(max_length=100, blank=True)
     model = models.CharField(max_length=200)
+    calls = models.PositiveIntegerField(
+        default=1, help_text="0 only settles what was told before; more where calls come as a sum"
+    )
     input_tokens = models.PositiveBigIntegerField(default=0)
     cache_read_tokens = models.PositiveBigIntegerField(default=0)
     cache_write_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
-    cost_usd = models.DecimalField(max_digits=16, decimal_places=8, null=True, blank=True)
-    price_source = models.CharField(max_length=100, blank=True)
+    reasoning_tokens = models.PositiveBigIntegerField(default=0)
+    estimated = models.BooleanField(default=False, help_text="The engine did not tell exact counts")
+    cost_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    computed_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    reported_usd = models.DecimalField(max_digits=20, decimal_places=10, null=True, blank=True)
+    price_source = models.CharField(
+        max_length=100, blank=True, help_text="override, genai-prices, engine; empty: unpriced"
+    )
+    price_version = models.CharField(max_length=100, blank=True)
+    note = models.CharField(max_length=300, blank=True)
     at = models.DateTimeField()
 
     class Meta:
