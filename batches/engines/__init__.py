@@ -6,7 +6,13 @@ from batches.engines.base import Engine
 
 ENGINES = {
     "command": "batches.engines.command.CommandEngine",
+    "claude": "batches.engines.claude.ClaudeEngine",
+    "codex": "batches.engines.codex.CodexEngine",
+    "opencode": "batches.engines.opencode.OpencodeEngine",
+    "gemini": "batches.engines.gemini.GeminiEngine",
 }
+AGENTS = ("claude", "codex", "opencode", "gemini")
+"""Those that know a program of somebody else; the command engine knows any, and none well."""
 
 
 class UnknownEngineError(LookupError):

@@ -44,6 +44,8 @@ PER_RUN = {
     "CODEFRAME_PROMPT_FILE",
     "CODEFRAME_WORKSPACE",
     "CODEFRAME_RUN_DIR",
+    "CODEFRAME_QUESTION_FILE",
+    "CODEFRAME_MODEL",
 }
 NEVER_PASSED = (
     {"PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "CODEFRAME_SECRET_KEY"}
@@ -92,6 +94,11 @@ def prepare_folders(*, home: Path, tmp: Path) -> None:
     config = home / ".gitconfig"
     if not config.exists():
         config.write_text(_GIT_CONFIG)
+
+
+def server_environment() -> Mapping[str, str]:
+    """To see whether something is set; what a program gets is chosen by build_environment."""
+    return os.environ
 
 
 def server_path(source: Mapping[str, str] = os.environ) -> str:
