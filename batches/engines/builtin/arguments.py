@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from batches.engines.builtin.budget import Price
-from batches.engines.builtin.providers import BASE_URLS, KEY_NAMES, PROVIDERS
+from batches.engines.builtin.providers import PROVIDERS
 
 DEFAULT_TURNS = 45
 DEFAULT_CONTEXT = 200_000
@@ -23,7 +23,7 @@ class Arguments:
     model: str
     prompt_file: Path
     session_folder: Path
-    resume: bool
+    resume: str
     base_url: str
     key_name: str
     max_turns: int
@@ -44,9 +44,6 @@ def parse(words: Sequence[str]) -> Arguments:
     given = vars(parser.parse_args(words))
     if given["max_dollars"] is not None and given["price"] is None:
         parser.error("--max-dollars needs --price: what has no price cannot be capped.")
-    provider = given["provider"]
-    given["base_url"] = given["base_url"] or BASE_URLS[provider]
-    given["key_name"] = KEY_NAMES[provider] if given["key_name"] is None else given["key_name"]
     return Arguments(**given)
 
 
@@ -57,9 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--model", required=True)
     add("--prompt-file", type=Path, required=True)
     add("--session-folder", type=Path, required=True)
-    add("--resume", action="store_true", help="go on with the session that is there")
-    add("--base-url", default="", help="OpenAI's protocol: with /v1; Anthropic's: without")
-    add("--key-name", help="the environment variable with the key; empty for none")
+    add("--resume", default="", metavar="SESSION", help="go on with that one, where it is there")
+    add("--base-url", required=True, help="OpenAI's protocol: with /v1; Anthropic's: without")
+    add("--key-name", default="", help="the environment variable with the key")
     add("--max-turns", type=_count, default=DEFAULT_TURNS)
     add("--max-tokens", type=_count, help="all tokens, cached ones too")
     add("--max-dollars", type=_dollars)

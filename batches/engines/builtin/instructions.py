@@ -23,7 +23,9 @@ CIRCLE = (
     "\n\n[You made the same calls {rounds} times with the same results. Another time changes "
     "nothing: try something else, or ask.]"
 )
-NEVER_RAN = "This did not run to its end: the work was interrupted."
+NEVER_RAN = "This may not have run to its end: the work was interrupted."
+ASKED = "The question was passed on to a person, whose answer follows."
+NOT_YET = "This did not run, for a question came first."
 
 
 def first_message(tree: Path, prompt: str) -> str:

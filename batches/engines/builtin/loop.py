@@ -18,7 +18,15 @@ from batches.engines.builtin.conversation import (
     unanswered,
 )
 from batches.engines.builtin.errors import Ending, ProviderError
-from batches.engines.builtin.instructions import CIRCLE, CUT_SHORT, EMPTY, NEVER_RAN, SYSTEM
+from batches.engines.builtin.instructions import (
+    ASKED,
+    CIRCLE,
+    CUT_SHORT,
+    EMPTY,
+    NEVER_RAN,
+    NOT_YET,
+    SYSTEM,
+)
 from batches.engines.builtin.output import Output
 from batches.engines.builtin.providers import Provider
 from batches.engines.builtin.providers.broken import Broken
@@ -56,19 +64,10 @@ class Loop:
     _nudges: int = 0
 
     def start(self, prompt: str) -> None:
-        """Answers the question that is open, or begins a new turn of the person."""
+        """Calls that were under way when the process died get a result; each must have one."""
         calls = unanswered(self.session.entries)
         if calls:
-            answered = [call for call in calls if call.name == "ask"][:1]
-            self.session.add(
-                Results(
-                    tuple(
-                        Result(call.id, prompt if call in answered else NEVER_RAN) for call in calls
-                    )
-                )
-            )
-            if answered:
-                return
+            self.session.add(Results(tuple(Result(call.id, NEVER_RAN, ok=False) for call in calls)))
         self.session.add(User(prompt))
 
     def run(self) -> str:
@@ -179,12 +178,17 @@ class Loop:
         return False
 
     def _use_tools(self, reply: Reply) -> None:
-        """Raises Ending for a question: its call stays open until an answer comes."""
+        """Raises Ending for a question and for a circle."""
         results: list[Result] = []
         rounds = 1
         self._nudges = 0
-        for call in reply.calls:
-            outcome = self._use(call)
+        for place, call in enumerate(reply.calls):
+            try:
+                outcome = self._use(call)
+            except Question as question:
+                left = [Result(other.id, NOT_YET, ok=False) for other in reply.calls[place + 1 :]]
+                self.session.add(Results((*results, Result(call.id, ASKED), *left)))
+                raise Ending("question", question.text) from question
             circle = self._repetition.add(call, outcome.text)
             rounds = max(rounds, circle)
             warning = CIRCLE.format(rounds=circle) if circle >= WARN_AT else ""
@@ -203,7 +207,7 @@ class Loop:
             outcome = self.toolbox.use(call)
         except Question as question:
             self.output.say("question", id=call.id, text=question.text)
-            raise Ending("question", question.text) from question
+            raise
         self.output.say(
             "tool_result",
             id=call.id,

@@ -72,7 +72,7 @@ def _run(
     except ProviderError as error:
         _tell(error, output)
         return error.kind, error.text
-    except (session.SessionError, OSError) as error:
+    except OSError as error:
         output.say("error", kind="internal", text=str(error))
         return "internal", str(error)
     except Exception as error:  # the outermost frame: the last line says what happened
@@ -92,11 +92,9 @@ def _tell(error: ProviderError, output: Output) -> None:
 def _loop(given: Arguments, key: str, env: dict[str, str], output: Output, budget: Budget) -> Loop:
     tree = Path.cwd()
     prompt = given.prompt_file.read_text(encoding="utf-8", errors="replace")
-    known = session.resume(given.session_folder) if given.resume else None
+    known = _known(given, output) if given.resume else None
     current = known or session.begin(given.session_folder)
     output.say("session", id=current.id, model=given.model, resumed=known is not None)
-    if given.provider == "anthropic" and not key:
-        raise ProviderError("auth", f"There is no key: {given.key_name or 'no variable'} is empty.")
     shell = Shell(tree, env, waiting=lambda: output.alive("a command is running"))
     endpoint = Endpoint(
         base_url=given.base_url, model=given.model, key=key, silence_s=given.silence_s
@@ -113,6 +111,15 @@ def _loop(given: Arguments, key: str, env: dict[str, str], output: Output, budge
     )
     loop.start(prompt if known else first_message(tree, prompt))
     return loop
+
+
+def _known(given: Arguments, output: Output) -> session.Session | None:
+    """Without it the work begins anew: the prompt holds all that a person said."""
+    try:
+        return session.resume(given.session_folder, given.resume)
+    except session.SessionError as error:
+        output.say("note", text=str(error))
+        return None
 
 
 def _budget(given: Arguments) -> Budget:

@@ -48,7 +48,7 @@ def begin(folder: Path) -> Session:
     return Session(folder / JOURNAL, session_id, [])
 
 
-def resume(folder: Path) -> Session:
+def resume(folder: Path, session_id: str) -> Session:
     """Without the line that a kill cut short. Raises SessionError."""
     path = folder / JOURNAL
     try:
@@ -58,8 +58,9 @@ def resume(folder: Path) -> Session:
     head = notes[0] if notes else {}
     if head.get("kind") != "session" or head.get("version") != VERSION:
         raise SessionError(f"{path} is not a session of this version.")
+    if head.get("id") != session_id:
+        raise SessionError(f"The session in {folder} is another one than {session_id}.")
     entries = [_entry(note) for note in notes[1:]]
-    session_id = str(head["id"])
     _write(path, session_id, entries)
     return Session(path, session_id, entries)
 

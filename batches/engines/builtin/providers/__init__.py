@@ -11,8 +11,6 @@ PROVIDERS = {
     "anthropic": "batches.engines.builtin.providers.anthropic.Anthropic",
     "openai": "batches.engines.builtin.providers.openai.OpenAI",
 }
-BASE_URLS = {"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com/v1"}
-KEY_NAMES = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 Heard = Callable[[str], None]
 """Called with text as it streams, and with an empty one for any other sign of life."""
