@@ -98,7 +98,10 @@ def _blocks(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _clip_newest(entries: list[Entry], most: int) -> list[Entry]:
-    return [_clipped(entry) for entry in entries]
+    """The last reply stays, so that the model knows what it has just done."""
+    last = max((i for i, entry in enumerate(entries) if isinstance(entry, Reply)), default=0)
+    shortened = [_with_short_calls(entry) for entry in entries[:last]]
+    return [_clipped(entry) for entry in [*shortened, *entries[last:]]]
 
 
 def _clipped(entry: Entry) -> Entry:

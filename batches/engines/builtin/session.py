@@ -60,7 +60,10 @@ def resume(folder: Path, session_id: str) -> Session:
         raise SessionError(f"{path} is not a session of this version.")
     if head.get("id") != session_id:
         raise SessionError(f"The session in {folder} is another one than {session_id}.")
-    entries = [_entry(note) for note in notes[1:]]
+    try:
+        entries = [_entry(note) for note in notes[1:]]
+    except (KeyError, TypeError) as error:  # it lies where the agent's shell can reach it
+        raise SessionError(f"{path} holds what is no conversation.") from error
     _write(path, session_id, entries)
     return Session(path, session_id, entries)
 
@@ -87,9 +90,12 @@ def _notes(data: bytes) -> list[dict[str, Any]]:
     notes: list[dict[str, Any]] = []
     for line in data.split(b"\n"):
         try:
-            notes.append(json.loads(line))
-        except ValueError:
+            note = json.loads(line)
+        except (ValueError, RecursionError):
             break
+        if not isinstance(note, dict):
+            break
+        notes.append(note)
     return notes
 
 

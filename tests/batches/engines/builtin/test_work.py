@@ -194,7 +194,10 @@ def test_the_last_reply_is_asked_to_be_as_short_as_the_limit(place: Place) -> No
 
 
 def test_the_key_reaches_the_provider_and_nobody_else(place: Place) -> None:
-    look = "env; tr '\\0' '\\n' </proc/$PPID/environ; printf '%s-of-the-test' sk-secret"
+    look = (
+        "env | grep TEST_; tr '\\0' '\\n' </proc/$PPID/environ | grep -a TEST_KEY; "
+        "printf '%s-of-the-test' sk-secret"
+    )
     with model_server(Turn("", [Call("run_command", {"command": look})]), Turn(KEY)) as server:
         ran = place.run(server)
         assert server.requests[0].headers["x-api-key"] == KEY
