@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from batches.engines import UnknownEngineError, load
+from batches.engine_setup import with_settings
+from batches.engines import AGENTS, UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
 from batches.models import CommandEngine
@@ -97,19 +98,20 @@ def admit(
 
 
 def engine_options(name: str) -> dict[str, Any]:
-    """Of a named command engine, as recorded in the batch. Raises InvalidOptions."""
+    """Of an engine by its name, as recorded in the batch. Raises InvalidOptions."""
     row = CommandEngine.objects.filter(name=name, enabled=True).first()
+    if row is None and name in AGENTS:
+        return {"kind": name}
     if row is None:
-        known = ", ".join(CommandEngine.objects.filter(enabled=True).values_list("name", flat=True))
-        raise InvalidOptions(
-            f"engine: there is no engine {name!r}; there are: command"
-            + (f", {known}" if known else "")
-        )
+        named = CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)
+        known = ", ".join(("command", *AGENTS, *named))
+        raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
     return {
         "kind": "command",
         "argv": row.argv,
         "prompt_via": row.prompt_via,
         "pass_env": row.pass_env,
+        **({"usage": row.usage} if row.usage else {}),
     }
 
 
@@ -124,11 +126,12 @@ def only_engine() -> str:
 
 
 def _check_engine(options: BatchOptions) -> None:
+    kind = str(options.engine_options.get("kind", options.engine))
     try:
-        engine = load(str(options.engine_options.get("kind", options.engine)))
+        engine = load(kind)
     except UnknownEngineError as error:
         raise InvalidOptions(f"engine: {error}") from error
-    problem = engine.check(options.engine_options)
+    problem = engine.check(with_settings(kind, options.engine_options))
     if problem:
         raise InvalidOptions(f"engine: {problem.sentence}")
 

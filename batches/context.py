@@ -1,6 +1,6 @@
 """What one attempt knows and may write; every write of it is fenced."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,13 +9,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from batches.lease import Lease
-from batches.models import Batch, Run, Stage
+from batches.models import Batch, Finding, Run, Stage
 from batches.models.stage import StageOutcome
 from batches.persist import persist
 from batches.place import Place
 from batches.reasons import Reason
 from batches.results import RunResult, failed
 from batches.scope import StopScope
+from costs import ledger
+from costs.ledger import Call
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.models import Task
@@ -42,6 +44,8 @@ class RunContext:
     _open: Stage | None = None
     _unsaved: dict[str, Any] = field(default_factory=dict)
     _unsaid: list[NewEvent] = field(default_factory=list)
+    _charges: list[Call] = field(default_factory=list)
+    _settled: bool = False
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -97,9 +101,21 @@ class RunContext:
         self.save_later(**facts)
         self.say(type, payload)
 
+    def write_with(self, findings: Sequence[Finding]) -> None:
+        """Rows of findings, together with what was put off. Raises Fenced."""
+        with transaction.atomic():
+            self.lease.require()
+            Finding.objects.bulk_create(findings)
+            self._write()
+
+    def charge_later(self, calls: Sequence[Call], *, settled: bool = False) -> None:
+        """Charges of this run; `settled`: with them all before are exact."""
+        self._charges += calls
+        self._settled |= settled
+
     def flush(self) -> None:
         """Writes what was put off. Raises Fenced."""
-        if self._unsaved or self._unsaid:
+        if self._unsaved or self._unsaid or self._charges:
             persist(self._write)
 
     def conclude(self, result: RunResult) -> RunResult:
@@ -124,9 +140,12 @@ class RunContext:
                 opened.save(force_insert=True)
             if columns := self._unsaved | facts:
                 Run.objects.filter(id=self.run.id).update(**columns)
+            self._write_charges()
             record(workspace_id=self.lease.workspace_id, events=[*self._unsaid, *events])
         self._unsaved.clear()
         self._unsaid.clear()
+        self._charges.clear()
+        self._settled = False
         if self._open is not None and self._open.ended_at:
             self._open = None
 
@@ -139,6 +158,19 @@ class RunContext:
     def _write_end(self) -> None:
         if self._open is not None and self._open.ended_at:
             self._open.save(update_fields=["ended_at", "outcome", "detail"])
+
+    def _write_charges(self) -> None:
+        if not self._charges:
+            return
+        ledger.record_calls(
+            self._charges,
+            workspace_id=self.lease.workspace_id,
+            batch_id=self.batch.id,
+            run_id=self.run.id,
+            task_id=self.run.task_id,
+        )
+        if self._settled:
+            ledger.settle_run(self.run.id)
 
     def _event(self, type: str, payload: dict[str, Any]) -> NewEvent:
         return NewEvent(

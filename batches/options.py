@@ -1,5 +1,6 @@
 """What a batch may be told, with bounds; every entry point builds one of these."""
 
+import re
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,6 +11,8 @@ MAX_PARALLEL = 64
 MAX_RETRIES = 10
 MAX_SECONDS = 7 * 24 * 3600
 Gates = str | list[str]
+# It becomes a word of a command line, so it must not look like an option.
+MODEL = re.compile(r"(?:[A-Za-z0-9][A-Za-z0-9._:/@\[\]+-]{0,199})?")
 
 CHOICES = {
     "strategy": Strategy.values,
@@ -35,6 +38,7 @@ class BatchOptions:
     max_retries: int = 0
     engine: str = "command"
     engine_options: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
     isolation: str = Isolation.WORKTREE
     gates: Gates = "auto"
     timeout_s: int = 3600
@@ -70,6 +74,8 @@ def _problems(options: BatchOptions) -> dict[str, list[str]]:
         problems["strategy"] = [
             "auto needs a model to propose dependencies, and none is configured; use parallel"
         ]
+    if not isinstance(options.model, str) or not MODEL.fullmatch(options.model):
+        problems["model"] = ["must be a model's name: up to 200 characters without blanks"]
     if not _gates_valid(options.gates):
         problems["gates"] = ['must be "auto", "none" or a list of names']
     return problems

@@ -196,6 +196,19 @@ SPOOL_BYTES = env.integer(
     minimum=64 * 1024,
 )
 
+ENGINE_PROGRAMS = {
+    "claude": env.text("CODEFRAME_CLAUDE", "", "Path of Claude Code; empty: claude on the PATH"),
+    "codex": env.text("CODEFRAME_CODEX", "", "Path of Codex; empty: codex on the PATH"),
+    "opencode": env.text("CODEFRAME_OPENCODE", "", "Path of opencode; empty: as on the PATH"),
+    "gemini": env.text("CODEFRAME_GEMINI", "", "Path of Gemini CLI; empty: gemini on the PATH"),
+}
+AGENT_PERMISSION = env.choice(
+    "CODEFRAME_AGENT_PERMISSION",
+    "BYPASS",
+    ("BYPASS", "EDITS", "READ"),
+    "What agents may do without asking in their own trees: all (bypass), edit files, or read",
+).lower()
+
 REDIS_URL = env.address(
     "CODEFRAME_REDIS_URL",
     ("redis", "rediss", "unix"),

@@ -27,8 +27,14 @@ class Call:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
+    calls: int = 1
     cost_usd: Decimal | None = None
+    reported_usd: Decimal | None = None
     price_source: str = ""
+    price_version: str = ""
+    estimated: bool = False
+    note: str = ""
 
 
 def record_calls(
@@ -41,7 +47,7 @@ def record_calls(
 ) -> None:
     """Each call once, however often it is told. Raises ValueError for negative counts."""
     for call in calls:
-        if min(_tokens(call)) < 0 or (call.cost_usd is not None and call.cost_usd < 0):
+        if min(_tokens(call)) < 0 or min(_dollars(call), default=0) < 0:
             raise ValueError(f"call {call.call_id}: counts and costs are never negative")
     Usage.objects.bulk_create(
         (
@@ -58,13 +64,30 @@ def record_calls(
     )
 
 
-def _tokens(call: Call) -> tuple[int, int, int, int]:
+def settle_run(run_id: UUID) -> None:
+    """What the run was charged is exact from now on: its agent gave the totals.
+
+    Where only the agent's own total has a price, that one stands for the calls before it.
+    """
+    rows = Usage.objects.filter(run_id=run_id)
+    rows.filter(estimated=True, note="").update(estimated=False)
+    totals = rows.filter(calls=0, cost_usd__gt=0, cost_usd=F("reported_usd"))
+    for model, source in totals.values_list("model", "price_source"):
+        rows.filter(model=model, cost_usd=None).update(cost_usd=ZERO, price_source=source)
+
+
+def _tokens(call: Call) -> tuple[int, ...]:
     return (
         call.input_tokens,
         call.cache_read_tokens,
         call.cache_write_tokens,
         call.output_tokens,
+        call.reasoning_tokens,
     )
+
+
+def _dollars(call: Call) -> list[Decimal]:
+    return [told for told in (call.cost_usd, call.reported_usd) if told is not None]
 
 
 def usage_of_days(workspace_id: UUID, days: int, *, today: date) -> QuerySet[Usage]:
@@ -83,7 +106,7 @@ def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
     totals = rows.aggregate(
         cost=Sum("cost_usd"),
         tasks=Count("task_id", distinct=True),
-        calls=Count("id"),
+        calls=Sum("calls"),
         unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
         of_tasks=Sum("cost_usd", filter=Q(task_id__isnull=False)),
     )
@@ -98,7 +121,7 @@ def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
         "total_spend_usd": totals["cost"] or ZERO,
         "total_tasks": tasks,
         "avg_cost_per_task": (totals["of_tasks"] or ZERO) / tasks if tasks else ZERO,
-        "call_count": totals["calls"],
+        "call_count": totals["calls"] or 0,
         "unpriced_calls": totals["unpriced"],
         "daily": [
             {"date": day.isoformat(), "cost_usd": by_day.get(day) or ZERO}
@@ -123,7 +146,7 @@ def by(
             cache_write_tokens=Sum("cache_write_tokens"),
             output_tokens=Sum("output_tokens"),
             total_cost_usd=Sum("cost_usd"),
-            call_count=Count("id"),
+            call_count=Sum("calls"),
             unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),
         )
         # Databases disagree on where the unpriced ones stand.
@@ -142,8 +165,8 @@ def busiest_agents(task_ids: Collection[UUID], days: int, *, today: date) -> dic
         .filter(task_id__in=task_ids)
         .order_by()
         .values_list("task_id", "agent")
-        .annotate(calls=Count("id"))
-        .order_by("calls", "-agent")
+        .annotate(told=Sum("calls"))
+        .order_by("told", "-agent")
     )
     return {task_id: agent for task_id, agent, _ in rows if task_id}
 

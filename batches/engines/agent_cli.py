@@ -53,6 +53,7 @@ class AgentEngine(Engine):
     logins: ClassVar[tuple[str, ...]] = ()
     parser_class: ClassVar[type[Parser]]
     stop_signal: ClassVar[str] = "SIGTERM"
+    provider: ClassVar[str] = ""
 
     def check(self, options: Options) -> Problem | None:
         problem = _options_problem(options)
@@ -109,6 +110,9 @@ class AgentEngine(Engine):
         self, options: Options, *, model: str = "", state: Mapping[str, Any] | None = None
     ) -> Parser:
         return self.parser_class(model=model, state=state)
+
+    def provider_of(self, model: str) -> str:
+        return self.provider
 
     def outcome(
         self,

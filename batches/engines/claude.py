@@ -17,6 +17,7 @@ _PERMISSION = {
 class ClaudeEngine(AgentEngine):
     name = "claude"
     program = "claude"
+    provider = "anthropic"
     package = "npm install -g @anthropic-ai/claude-code"
     keys = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
     passed = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")

@@ -28,6 +28,7 @@ from batches.engines.fields import (
     raw,
     seconds,
     text,
+    texts,
 )
 from batches.engines.parsing import RESULT_CHARS, Parser, detail_of, questions_in, status_of
 from costs.tokens import Tokens, from_json
@@ -117,15 +118,23 @@ class ClaudeParser(Parser):
             message = node(event, "message")
             opened[by] = _note(message, node(message, "usage"), self.model)
         elif kind == "message_delta" and by in opened:
-            opened[by] = _grown(opened[by], node(event, "usage"))
+            stopped = bool(text(event, "delta", "stop_reason"))
+            opened[by] = {**_grown(opened[by], node(event, "usage")), "stopped": stopped}
         elif kind == "message_stop" and by in opened:
-            yield self._tell(opened.pop(by))
+            note = opened.pop(by)
+            if note.get("stopped"):
+                yield self._tell(note)
+            else:  # given up, and perhaps asked again
+                self.known.setdefault("cut", []).append(note)
 
     def _assistant(self, line: Node) -> Iterator[EngineEvent]:
         message = node(line, "message")
+        if text(message, "model") == SYNTHETIC:
+            yield from _failure(line, message)
+            return
         for block in nodes(message, "content"):
             yield from _said(block)
-        if text(message, "model") != SYNTHETIC and self._is_new(text(message, "id")):
+        if self._is_new(text(message, "id")):
             # A message that was not streamed is told whole; of others only the beginning.
             whole = bool(text(message, "stop_reason"))
             note = _note(message, node(message, "usage"), self.model)
@@ -146,9 +155,7 @@ class ClaudeParser(Parser):
         yield from self._settle(line)
         for denial in nodes(line, "permission_denials"):
             yield from _denied(denial)
-        said = text(line, "result") or "; ".join(
-            item for item in (raw(line, "errors") or []) if isinstance(item, str)
-        )
+        said = text(line, "result") or "; ".join(texts(line, "errors"))
         subtype = text(line, "subtype")
         if raw(line, "is_error") is True or subtype != "success":
             status = status_of(count(line, "api_error_status"))
@@ -198,6 +205,8 @@ class ClaudeParser(Parser):
             cost = dollars(models, model, "costUSD")
             reported = max(Decimal(0), cost - Decimal(paid.get(model, "0"))) if cost else cost
             paid[model] = str(cost or paid.get(model, "0"))
+            if not missing and not reported and not ours:
+                continue
             yield Usage(
                 call_id=f"settled:{turn}:{model}"[:200],
                 model=model,
@@ -258,6 +267,24 @@ def _said(block: Node) -> Iterator[EngineEvent]:
         yield ToolCall(call_id=text(block, "id"), name=name, detail=detail_of(arguments))
         if name == ASK and (asked := questions_in(arguments)):
             yield Question(text=asked)
+
+
+def _failure(line: Node, message: Node) -> Iterator[EngineEvent]:
+    """Its own words in the model's place."""
+    said = " ".join(text(block, "text") for block in nodes(message, "content"))
+    name = text(line, "error")
+    if name:
+        yield Trouble(text=said, status=_ERRORS.get(name), server=name == "server_error")
+    elif said.strip():
+        yield Message(text=said)
+
+
+_ERRORS = {
+    "authentication_failed": 401,
+    "billing_error": 402,
+    "rate_limit": 429,
+    "invalid_request": 400,
+}
 
 
 def _denied(denial: Node) -> Iterator[EngineEvent]:

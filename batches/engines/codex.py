@@ -23,6 +23,7 @@ _OFF = ["--disable", "plugins", "--disable", "apps"]
 class CodexEngine(AgentEngine):
     name = "codex"
     program = "codex"
+    provider = "openai"
     package = "npm install -g @openai/codex"
     keys = (KEY,)
     passed = (ADDRESS,)

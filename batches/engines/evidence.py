@@ -67,12 +67,14 @@ class Evidence:
             self.denials.append(f"{event.tool}: {event.detail}"[:500].rstrip(": "))
 
     def _trouble(self, event: Trouble | Limit) -> None:
-        self.trouble_text = event.text[:MOST_CHARS]
-        self.trouble_status = event.status if isinstance(event, Trouble) else 429
+        status = event.status if isinstance(event, Trouble) else 429
+        if status != self.trouble_status:
+            self.retry_after_s = self.resets_at = None
+        self.trouble_text, self.trouble_status = event.text[:MOST_CHARS], status
         self.trouble_server = isinstance(event, Trouble) and event.server
-        self.retry_after_s = event.retry_after_s
+        self.retry_after_s = event.retry_after_s or self.retry_after_s
         if isinstance(event, Limit):
-            self.resets_at = event.resets_at
+            self.resets_at = event.resets_at or self.resets_at
 
 
 def from_json(note: Mapping[str, Any]) -> Evidence:

@@ -35,6 +35,11 @@ def nodes(parent: Node, *path: str) -> list[Node]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
+def texts(parent: Node, *path: str) -> list[str]:
+    found = raw(parent, *path)
+    return [clean(x) for x in found if isinstance(x, str)] if isinstance(found, list) else []
+
+
 def text(parent: Node, *path: str) -> str:
     """Storable anywhere: no NUL, no half of a surrogate pair."""
     found = raw(parent, *path)

@@ -14,6 +14,7 @@ _MODE = {BYPASS: "yolo", EDITS: "auto_edit"}
 class GeminiEngine(AgentEngine):
     name = "gemini"
     program = "gemini"
+    provider = "google"
     package = "npm install -g @google/gemini-cli"
     keys = KEYS
     passed = ("GOOGLE_GEMINI_BASE_URL",)

@@ -17,7 +17,7 @@ from batches.engines.events import (
 )
 from batches.engines.fields import Node, count, has_odd_count, node, parse_object, raw, text
 from batches.engines.parsing import RESULT_CHARS, Parser, detail_of, status_of
-from costs.tokens import of_totals
+from costs.tokens import of_totals, whole
 
 WRITERS = ("write_file", "replace")
 PIECES_CHARS = 8000
@@ -39,7 +39,7 @@ class GeminiParser(Parser):
             "error": self._error,
             "result": self._result,
         }.get(text(line, "type"))
-        return [*self._whole_message(), *(handler(line) if handler else ())]
+        return [*self._whole_message(), *handler(line)] if handler else []
 
     def finish(self) -> list[EngineEvent]:
         told = list(self._whole_message())
@@ -106,10 +106,8 @@ class GeminiParser(Parser):
 
 
 def _usage(model: str, told: Node) -> Usage | None:
-    total, asked, output = (
-        count(told, n) for n in ("total_tokens", "input_tokens", "output_tokens")
-    )
-    thought = max(0, total - asked - output)  # paid for as output, and in no other count
+    asked, output = count(told, "input_tokens"), count(told, "output_tokens")
+    thought = _thought(told)
     tokens = of_totals(
         total_input=asked,
         cached=count(told, "cached"),
@@ -120,6 +118,14 @@ def _usage(model: str, told: Node) -> Usage | None:
     if not tokens and not odd:
         return None
     return Usage(call_id=f"result:{model}"[:200], model=model, tokens=tokens, estimated=odd)
+
+
+def _thought(told: Node) -> int:
+    """Paid for as output, and in no count but the total."""
+    total, asked, output = (whole(told.get(f"{n}_tokens")) for n in ("total", "input", "output"))
+    if total is None or asked is None or output is None:
+        return 0
+    return max(0, total - asked - output)
 
 
 def _trouble(said: str) -> Trouble:

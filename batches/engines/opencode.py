@@ -8,6 +8,8 @@ from batches.engines.base import EngineRequest
 from batches.engines.environment import server_environment
 from batches.engines.opencode_lines import OpencodeParser
 
+OWN = "codeframe"
+ADDRESS = "OPENAI_BASE_URL"
 _PERMISSION: dict[str, dict[str, str]] = {
     BYPASS: {"*": "allow"},
     EDITS: {"*": "allow", "bash": "deny", "webfetch": "deny"},
@@ -31,14 +33,18 @@ class OpencodeEngine(AgentEngine):
         "DEEPSEEK_API_KEY",
         "OPENCODE_API_KEY",
     )
-    passed = ("OPENAI_BASE_URL",)
+    passed = (ADDRESS,)
     logins = (".local/share/opencode/auth.json",)
     parser_class = OpencodeParser
+
+    def provider_of(self, model: str) -> str:
+        named = model.partition("/")[0] if "/" in model else ""
+        return "google" if named == "gemini" else named
 
     def arguments(self, request: EngineRequest) -> list[str]:
         # Without a title it asks the model for one, which no count of its shows.
         words = ["run", "--format", "json", "--title", f"codeframe {request.run_id[:8]}"]
-        words += ["--model", request.model] if request.model else []
+        words += ["--model", _model(request)] if request.model else []
         return words + (["--session", request.session_id] if request.session_id else [])
 
     def settings(self, request: EngineRequest) -> dict[str, str]:
@@ -61,17 +67,24 @@ def _config(request: EngineRequest) -> dict[str, Any]:
         "share": "disabled",
         "permission": _PERMISSION.get(permission(request), _READ),
     }
-    if request.model:
-        config |= {"model": request.model, "small_model": request.model}
-    address = server_environment().get("OPENAI_BASE_URL")
-    if address and request.model.startswith("openai/"):
-        config["provider"] = {"openai": _compatible(request.model, address)}
+    model = _model(request)
+    if model:
+        config |= {"model": model, "small_model": model}
+    if model.startswith(f"{OWN}/"):
+        config |= {"provider": {OWN: _compatible(model)}, "enabled_providers": [OWN]}
     return config
 
 
-def _compatible(model: str, address: str) -> dict[str, Any]:
-    """An address of one's own speaks the older of the two protocols."""
+def _model(request: EngineRequest) -> str:
+    """An address of one's own speaks the older of the two protocols, so it is another provider."""
+    if request.model.startswith("openai/") and server_environment().get(ADDRESS):
+        return request.model.replace("openai", OWN, 1)
+    return request.model
+
+
+def _compatible(model: str) -> dict[str, Any]:
     name = model.partition("/")[2]
+    address = server_environment().get(ADDRESS, "")
     return {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": address, "apiKey": "{env:OPENAI_API_KEY}"},

@@ -92,6 +92,7 @@ class Batch(models.Model):
     max_retries = models.PositiveSmallIntegerField(default=0, help_text="More attempts per task")
     engine = models.CharField(max_length=100)
     engine_options = models.JSONField(default=dict, blank=True)
+    model = models.CharField(max_length=200, blank=True, help_text="Empty: the engine's own choice")
     isolation = models.CharField(
         max_length=8, choices=Isolation.choices, default=Isolation.WORKTREE
     )

@@ -15,6 +15,9 @@ class CommandEngine(models.Model):
     pass_env = models.JSONField(
         default=list, blank=True, help_text="Names of variables let through to the agent"
     )
+    usage = models.JSONField(
+        default=dict, blank=True, help_text="Where its output tells tokens; see docs/engines.md"
+    )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -7,6 +7,7 @@ from batches.persist import persist
 from batches.reasons import Reason
 from batches.results import failed
 from batches.stages.capture import Change
+from batches.stages.judge import DENIED
 from tasks.text import storable
 
 
@@ -29,7 +30,9 @@ def vet_change(context: RunContext, change: Change) -> None:
 
 
 def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
-    Finding.objects.filter(run=context.run).delete()  # an interrupted vetting begins anew
+    Finding.objects.filter(run=context.run).exclude(
+        rule=DENIED
+    ).delete()  # an interrupted vetting begins anew
     Finding.objects.bulk_create(
         Finding(
             run=context.run,

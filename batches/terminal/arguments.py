@@ -68,7 +68,13 @@ def add_batch_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_agent(group: Any) -> None:
     group.add_argument(
-        "--engine", default="", metavar="NAME", help="one that is set up; manage.py engine list"
+        "--engine", default="", metavar="NAME", help="one that can be used; manage.py engines"
+    )
+    group.add_argument(
+        "--model",
+        default="",
+        metavar="NAME",
+        help="as the engine calls it; default: its own choice",
     )
     group.add_argument(
         "--command",
@@ -122,6 +128,7 @@ def batch_options(**options: Any) -> BatchOptions:
         max_retries=options["max_retries"],
         engine=name,
         engine_options=engine,
+        model=options["model"],
         isolation=options["isolation"],
         gates=gates,
         timeout_s=options["timeout"],
@@ -159,5 +166,5 @@ def _only_engine() -> str:
         return only_engine()
     except InvalidOptions:
         raise InvalidOptions(
-            'say which agent: --engine NAME (manage.py engine list) or --command "..."'
+            'say which agent: --engine NAME (manage.py engines) or --command "..."'
         ) from None

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from batches.models import Batch, Run
 from tasks.events import types
 from tasks.models import Event
-from tasks.text import one_line
+from tasks.text import clip, one_line
 
 Write = Callable[[str], object]
+SAID_CHARS = 200
 QUIET = frozenset({types.RUN_OUTPUT, types.TASK_STATUS})
 RUN_TEXT = {
     types.RUN_STARTED: "started, attempt {attempt}",
@@ -17,6 +20,8 @@ RUN_TEXT = {
     types.RUN_WAITING: "waits for an agent slot, {limit} run on this machine",
     types.RUN_CAPTURED: "work saved as {commit:.10} (files: {files}, +{insertions} -{deletions})",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
+    types.RUN_USAGE: "tokens in {input_tokens:,}, cached {cached:,}, out {output_tokens:,}; {cost}",
+    types.RUN_DENIED: "not allowed to do {count} thing(s): {shown}",
     types.RUN_RETRY: "queued again, attempt {attempt}, after {delay_s:.0f} s ({because})",
     types.RUN_STOPPING: "stop requested",
     types.RUN_COMPLETED: "COMPLETED",
@@ -52,9 +57,9 @@ class PlainPrinter:
         return None
 
     def show(self, event: Event) -> None:
-        text = describe(event)
-        if text:
-            self._write(f"{event.created_at:%H:%M:%S} {self._subject(event)}: {text}")
+        for text in (describe(event), *said(event)):
+            if text:
+                self._write(f"{event.created_at:%H:%M:%S} {self._subject(event)}: {text}")
 
     def _subject(self, event: Event) -> str:
         if event.run_id is None:
@@ -93,6 +98,14 @@ def event_as_json(event: Event) -> dict[str, object]:
     }
 
 
+def said(event: Event) -> list[str]:
+    """What the agent said and did, where its engine tells that apart: a line each."""
+    if event.type != types.RUN_OUTPUT:
+        return []
+    items = event.payload.get("items", [])
+    return [clip(one_line(item["text"]), SAID_CHARS) for item in items]
+
+
 def describe(event: Event) -> str:
     """In words; empty for what a log need not show."""
     if event.type in QUIET:
@@ -103,4 +116,14 @@ def describe(event: Event) -> str:
     template = table.get(event.type)
     if template is None:
         return event.type
-    return one_line(template.format_map(event.payload)).rstrip(" :,")
+    return one_line(template.format_map(_facts(event))).rstrip(" :,")
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    facts: dict[str, Any] = event.payload
+    if event.type == types.RUN_USAGE:
+        cost = f"${Decimal(facts['cost_usd']):.4f}" if facts["cost_usd"] else "no price known"
+        return facts | {"cached": facts["cache_read_tokens"], "cost": cost}
+    if event.type == types.RUN_DENIED:
+        return facts | {"shown": "; ".join(facts["denials"][:3])}
+    return facts

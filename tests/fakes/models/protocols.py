@@ -11,7 +11,7 @@ from tests.fakes.models.script import Step, arguments_text, next_step
 
 @dataclass(frozen=True)
 class Spent:
-    """Tokens of one call; `fresh` input is what was neither `read` from nor `written` to a cache."""
+    """Tokens of one call; `fresh` input was neither `read` from nor `written` to a cache."""
 
     fresh: int = 1000
     read: int = 200
