@@ -8,6 +8,7 @@ from pathlib import Path
 
 from batches.engines.builtin.budget import Price
 from batches.engines.builtin.providers import PROVIDERS
+from batches.engines.builtin.tools.schemas import PERMISSIONS
 
 DEFAULT_TURNS = 45
 DEFAULT_CONTEXT = 200_000
@@ -36,6 +37,7 @@ class Arguments:
     retries: int
     longest_wait_s: float
     test_command: str | None
+    permission: str
 
 
 def parse(words: Sequence[str]) -> Arguments:
@@ -67,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--retries", type=int, default=4)
     add("--longest-wait-s", type=float, default=60.0, help="for a provider that says when")
     add("--test-command", help="what run_tests runs")
+    add("--permission", choices=PERMISSIONS, default=PERMISSIONS[0], help="which tools there are")
     return parser
 
 

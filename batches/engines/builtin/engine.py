@@ -22,6 +22,7 @@ from batches.engines.builtin.settings import (
     USUAL,
     Settings,
     SettingsError,
+    provider_of,
     settings_of,
 )
 from batches.engines.environment import build_environment, prepare_folders, server_environment
@@ -61,6 +62,9 @@ class BuiltinEngine(AgentEngine):
 
     def find(self, options: Options) -> str | None:
         return sys.executable
+
+    def provider_of(self, model: str) -> str:
+        return provider_of(model)
 
     def not_logged_in(self) -> str:
         return f"set {' or '.join(self.keys)} for the server, or OPENAI_BASE_URL to a local server."
@@ -128,6 +132,7 @@ def _words(request: EngineRequest, chosen: Settings) -> list[str]:
         f"--model={chosen.model}",
         f"--base-url={chosen.base_url}",
         f"--key-name={chosen.key_name}",
+        f"--permission={chosen.permission}",
         f"--prompt-file={request.prompt_file}",
         f"--session-folder={request.home / 'builtin'}",
     ]

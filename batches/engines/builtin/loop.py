@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from batches.engines.builtin.budget import Budget, LimitReached
@@ -33,7 +33,7 @@ from batches.engines.builtin.providers.broken import Broken
 from batches.engines.builtin.repetition import STOP_AT, WARN_AT, Repetition
 from batches.engines.builtin.retries import Retries
 from batches.engines.builtin.session import Session
-from batches.engines.builtin.tools.schemas import TOOLS
+from batches.engines.builtin.tools.schemas import Schema, is_known
 from batches.engines.builtin.tools.text import head_and_tail
 from batches.engines.builtin.tools.toolbox import Outcome, Question, Toolbox
 from costs.tokens import Tokens
@@ -53,6 +53,7 @@ class Loop:
     session: Session
     provider: Provider
     toolbox: Toolbox
+    tools: Sequence[Schema]
     budget: Budget
     output: Output
     retries: Retries
@@ -108,7 +109,7 @@ class Loop:
             answer = self.provider.ask(
                 system=SYSTEM,
                 entries=self.session.entries,
-                tools=TOOLS,
+                tools=self.tools,
                 most_output=self.budget.most_output(self.output_tokens),
                 heard=self._heard,
             )
@@ -204,7 +205,7 @@ class Loop:
         )
         begun = self.clock()
         try:
-            outcome = self.toolbox.use(call)
+            outcome = self._allowed(call) or self.toolbox.use(call)
         except Question as question:
             self.output.say("question", id=call.id, text=question.text)
             raise
@@ -219,6 +220,14 @@ class Loop:
         for path, change in (outcome.changed or {}).items():
             self.output.say("file_change", path=path, change=change)
         return Outcome(self.output.redact(outcome.text), outcome.ok)
+
+    def _allowed(self, call: Call) -> Outcome | None:
+        """None when it is."""
+        if not is_known(call.name) or any(tool["name"] == call.name for tool in self.tools):
+            return None
+        detail = head_and_tail(call.arguments, SHOWN)
+        self.output.say("denied", name=call.name, arguments=detail)
+        return Outcome(f"{call.name} is not allowed here.", ok=False)
 
 
 TOKEN_NAMES = ("input", "cache_read", "cache_write", "output", "reasoning")

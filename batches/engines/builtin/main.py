@@ -20,6 +20,7 @@ from batches.engines.builtin.providers import load
 from batches.engines.builtin.providers.endpoint import Endpoint
 from batches.engines.builtin.retries import Retries
 from batches.engines.builtin.tools.jail import Jail
+from batches.engines.builtin.tools.schemas import allowed
 from batches.engines.builtin.tools.shell import Shell
 from batches.engines.builtin.tools.toolbox import Toolbox
 
@@ -103,6 +104,7 @@ def _loop(given: Arguments, key: str, env: dict[str, str], output: Output, budge
         session=current,
         provider=load(given.provider, endpoint),
         toolbox=Toolbox(Jail(tree), shell, given.test_command),
+        tools=allowed(given.permission),
         budget=budget,
         output=output,
         retries=Retries(output, given.retries, given.longest_wait_s),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from batches.engines.events import (
+    Denied,
     Ended,
     EngineEvent,
     FileChange,
@@ -37,6 +38,7 @@ class BuiltinParser(Parser):
             "file_change": self._file_change,
             "usage": self._usage,
             "question": self._question,
+            "denied": self._denied,
             "limit": self._limit,
             "retry": self._error,
             "error": self._error,
@@ -78,6 +80,9 @@ class BuiltinParser(Parser):
     def _question(self, line: Node) -> Iterator[EngineEvent]:
         if text(line, "text").strip():
             yield Question(text=text(line, "text"))
+
+    def _denied(self, line: Node) -> Iterator[EngineEvent]:
+        yield Denied(tool=text(line, "name"), detail=_detail(text(line, "arguments")))
 
     def _limit(self, line: Node) -> Iterator[EngineEvent]:
         """The provider's; the agent's own are told by its last word."""

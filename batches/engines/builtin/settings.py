@@ -1,11 +1,12 @@
 """What the built-in agent is set up with: options of the engine, else the server's variables."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import urlsplit
 
+from batches.engines.builtin.tools.schemas import PERMISSIONS
 from batches.engines.environment import pass_env_problem
 
 ANTHROPIC, OPENAI = "anthropic", "openai"
@@ -22,7 +23,16 @@ WHOLE = {
 }
 AMOUNTS = {"max_dollars": MOST, "silence_s": 3600, "longest_wait_s": 3600}
 PRICES = ("input", "output", "cache_read", "cache_write")
-TEXTS = ("kind", "provider", "model", "base_url", "key_name", "test_command")
+TEXTS = (
+    "kind",
+    "permission",
+    "program",
+    "provider",
+    "model",
+    "base_url",
+    "key_name",
+    "test_command",
+)
 KNOWN = {*TEXTS, *WHOLE, *AMOUNTS, "price", "pass_env"}
 
 
@@ -38,6 +48,7 @@ class Settings:
     model: str
     base_url: str
     key_name: str
+    permission: str
     pass_env: tuple[str, ...]
     limits: Mapping[str, str]
 
@@ -45,9 +56,8 @@ class Settings:
 def settings_of(options: Mapping[str, Any], model: str, environment: Mapping[str, str]) -> Settings:
     """Raises SettingsError."""
     _check_names(options)
-    provider = options.get("provider") or _provider_of(model)
-    if provider not in KEYS:
-        raise SettingsError(f"provider is one of {', '.join(KEYS)}; not {provider!r}.")
+    provider = _one_of("provider", options.get("provider") or provider_of(model), KEYS)
+    permission = options.get("permission") or PERMISSIONS[0]
     base_url = options.get("base_url") or environment.get(ADDRESSES[provider]) or USUAL[provider]
     key_name = options["key_name"] if "key_name" in options else KEYS[provider]
     names = [*options.get("pass_env", []), *filter(None, [key_name])]
@@ -58,14 +68,21 @@ def settings_of(options: Mapping[str, Any], model: str, environment: Mapping[str
         model=model,
         base_url=_address(base_url),
         key_name=key_name,
+        permission=_one_of("permission", permission, PERMISSIONS),
         pass_env=tuple(options.get("pass_env", [])),
         limits=_limits(options),
     )
 
 
-def _provider_of(model: str) -> str:
-    """Every other protocol is OpenAI's."""
+def provider_of(model: str) -> str:
+    """All but Anthropic's models are spoken to by OpenAI's protocol."""
     return ANTHROPIC if model.lower().startswith("claude") else OPENAI
+
+
+def _one_of(name: str, value: str, known: Collection[str]) -> str:
+    if value not in known:
+        raise SettingsError(f"{name} is one of {', '.join(known)}; not {value!r}.")
+    return value
 
 
 def _check_names(options: Mapping[str, Any]) -> None:

@@ -102,6 +102,10 @@ TOOLS = [
         question=_text("All that the person needs to know to answer"),
     ),
 ]
+_LOOKING = {"read_file", "list_files", "search_codebase", "ask"}
+_WRITING = {"edit_file", "create_file"}
+_BY_PERMISSION = {"edits": _LOOKING | _WRITING, "read": _LOOKING}
+PERMISSIONS = ("bypass", *_BY_PERMISSION)
 _BY_NAME: dict[str, Schema] = {tool["name"]: tool["parameters"] for tool in TOOLS}
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -110,6 +114,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+
+
+def allowed(permission: str) -> list[Schema]:
+    """What the model is offered; with bypass everything."""
+    names = _BY_PERMISSION.get(permission)
+    return [tool for tool in TOOLS if names is None or tool["name"] in names]
+
+
+def is_known(name: str) -> bool:
+    return name in _BY_NAME
 
 
 def arguments_of(name: str, text: str) -> dict[str, Any]:

@@ -229,3 +229,18 @@ def test_without_a_key_the_usual_address_is_refused_before_the_start(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert BuiltinEngine().check({"model": "claude-x"}) is None
     assert USUAL["anthropic"].startswith("https://")
+
+
+@pytest.mark.parametrize(("permission", "tools"), [("bypass", 8), ("edits", 6), ("read", 4)])
+def test_it_may_do_what_the_policy_allows(place: Place, permission: str, tools: int) -> None:
+    calls = [CREATE, Call("run_command", {"command": "touch ran"})]
+    with model_server(Turn("", calls), Turn("I could not.")) as server:
+        ran = place.run(server, permission=permission)
+        assert len(server.requests[0].body["tools"]) == tools
+    assert (place.tree / "src" / "hello.txt").exists() is (permission != "read")
+    assert (place.tree / "ran").exists() is (permission == "bypass")
+    assert [denial.partition(":")[0] for denial in ran.evidence.denials] == {
+        "bypass": [],
+        "edits": ["run_command"],
+        "read": ["create_file", "run_command"],
+    }[permission]
