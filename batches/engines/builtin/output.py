@@ -1,4 +1,4 @@
-"""Standard output: one JSON object a line, written at once; documented in docs/engines.md."""
+"""Standard output: one JSON object a line, written at once; documented in docs/builtin-agent.md."""
 
 import json
 import os
