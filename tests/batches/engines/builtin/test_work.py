@@ -203,7 +203,9 @@ def test_the_key_reaches_the_provider_and_nobody_else(place: Place) -> None:
         assert server.requests[0].headers["x-api-key"] == KEY
         assert KEY not in json.dumps(server.requests[1].body)
         assert "[redacted]" in json.dumps(server.requests[1].body)
-    assert "TEST_KEY=xxx" in ran.of("tool_result")[0]["text"]
+    seen = ran.of("tool_result")[0]["text"]
+    assert "TEST_KEY=xxx" in seen
+    assert "TEST_KEY=[" not in seen
     assert KEY not in json.dumps(ran.lines)
     session = (place.folder / "home" / "builtin" / "session.jsonl").read_text()
     assert session.count(KEY) == session.count(f'"text":"{KEY}"')
