@@ -26,8 +26,7 @@ class Command(ConsoleCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         verbs = Verbs(parser)
         add = verbs.add("add", "Give a command line a name")
-        ways = "[--prompt-via WAY] [--pass-env NAME] [--usage JSON]"
-        add.usage = f"{add.prog} NAME {ways} -- PROGRAM [WORD ...]"
+        add.usage = f"{add.prog} NAME [options] -- PROGRAM [WORD ...]"
         add.add_argument("name", metavar="NAME", help="letters, digits, dash, underscore")
         add.add_argument(
             "--prompt-via",
