@@ -106,13 +106,7 @@ def engine_options(name: str) -> dict[str, Any]:
         named = CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)
         known = ", ".join(("command", *AGENTS, *named))
         raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
-    return {
-        "kind": "command",
-        "argv": row.argv,
-        "prompt_via": row.prompt_via,
-        "pass_env": row.pass_env,
-        **({"usage": row.usage} if row.usage else {}),
-    }
+    return {"kind": "command", **row.options()}
 
 
 def only_engine() -> str:
