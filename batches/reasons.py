@@ -42,6 +42,8 @@ class Reason(StrEnum):
         "refused_permission",
         "The agent changed nothing, for it was not allowed to.",
     )
+    TURNS = "turns", "The agent took all the turns it had and was not done.", "again"
+    LOOP = "loop", "The agent went round in a circle and was stopped.", "again"
     QUESTION = "question", "The agent asks a question that only a person can answer."
     NO_CHANGES = "no_changes", "The agent ended well but changed no file.", "again"
     SETUP_FAILED = "setup_failed", "The tree's environment could not be set up.", "again"

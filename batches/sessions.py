@@ -17,6 +17,8 @@ GOES_ON_AFTER = frozenset(
         Reason.VETTING_REFUSED,
         Reason.RATE_LIMITED,
         Reason.SERVER_ERROR,
+        Reason.TURNS,
+        Reason.BUDGET,
     }
 )
 """After a crash, a time-out or silence the session itself may be what is wrong: then anew."""

@@ -28,6 +28,7 @@ MAY_READ_ENVIRONMENT = frozenset(
         "codeframe_site/env.py",
         "codeframe_site/settings.py",
         "codeframe_site/demo/agent.py",
+        "batches/engines/builtin/key.py",
         "batches/engines/environment.py",
         "batches/supervisor/starting.py",
         "tasks/workspaces/commands.py",

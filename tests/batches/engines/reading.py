@@ -20,12 +20,14 @@ MODEL = {
     "codex": "gpt-5-codex",
     "opencode": "anthropic/claude-sonnet-4-5",
     "gemini": "gemini-2.5-pro",
+    "builtin": "claude-sonnet-4-5",
 }
 TRUTH = {
     "claude": Tokens(input=36738, cache_read=22122, output=43),
     "codex": Tokens(input=12995, cache_read=7895, output=33, reasoning=10),
     "opencode": Tokens(input=9759, cache_read=5912, output=43),
     "gemini": Tokens(input=15465, cache_read=9357, output=33),
+    "builtin": Tokens(input=950, cache_read=1300, cache_write=400, output=43),
 }
 """What the provider was paid for in each `-ok` file."""
 
