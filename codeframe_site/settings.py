@@ -176,6 +176,12 @@ MAX_STREAMS = env.integer(
 MAX_STREAMS_PER_USER = env.integer(
     "CODEFRAME_MAX_STREAMS_PER_USER", 100, "Of these, by one person", minimum=1
 )
+STREAM_PATIENCE_SECONDS = env.integer(
+    "CODEFRAME_STREAM_PATIENCE_SECONDS",
+    60,
+    "A client of a stream that takes nothing for so long is sent away",
+    minimum=1,
+)
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
 )

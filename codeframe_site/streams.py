@@ -33,7 +33,11 @@ from tasks.events.reading import last_seq
 from tasks.events.target import Target
 from tasks.models import Task, Workspace
 
-HUB = Hub(most=settings.MAX_STREAMS, most_per_user=settings.MAX_STREAMS_PER_USER)
+HUB = Hub(
+    most=settings.MAX_STREAMS,
+    most_per_user=settings.MAX_STREAMS_PER_USER,
+    patience_s=settings.STREAM_PATIENCE_SECONDS,
+)
 MAX_TICKET = 1000
 MAX_SEQ = 2**63 - 1
 LOCAL_HOSTS = [".localhost", "127.0.0.1", "[::1]"]

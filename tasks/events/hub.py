@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 BEAT_S = 1.0
 HEARTBEAT_S = 15.0
 RECHECK_S = 5.0
-STUCK_S = 60.0
-"""A client that takes nothing for so long is sent away; it comes back with its cursor."""
 GOING_AWAY, FELL_BEHIND = 1012, 4408
 
 Lost = Callable[[Sequence[Admission]], Mapping[Admission, int]]
@@ -44,12 +42,14 @@ class Figures:
 class Hub:
     """Of the event loop's thread, but for `tails` and `deliver`, which the relay calls."""
 
-    def __init__(self, *, most: int, most_per_user: int) -> None:
+    def __init__(self, *, most: int, most_per_user: int, patience_s: float = 60.0) -> None:
+        """`patience_s` is how long a client may take nothing before it is sent away."""
         self.figures = Figures()
         self.readers = Readers()
         self.draining = False
         self._most = most
         self._most_per_user = most_per_user
+        self._patience_s = patience_s
         self._topics: dict[UUID, Topic] = {}
         self._streams: set[Stream] = set()
         self._per_user: Counter[int] = Counter()
@@ -156,7 +156,7 @@ class Hub:
             return
         now = time.monotonic()
         for stream in self._streams:
-            if stream.stuck_s(now) > STUCK_S:
+            if stream.stuck_s(now) > self._patience_s:
                 self.figures.stuck += 1
                 stream.end(FELL_BEHIND)
             elif now - stream.sent_at >= HEARTBEAT_S:

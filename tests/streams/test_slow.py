@@ -79,8 +79,7 @@ def test_who_acknowledges_is_not_sent_more_than_it_can_hold(
 @pytest.fixture(scope="module")
 def impatient(start_server: Callable[..., Any]) -> Iterator[Web]:
     """Sends away after two seconds instead of sixty."""
-    settings = {"DJANGO_SETTINGS_MODULE": "tests.streams.impatient"}
-    with start_server(**settings) as started:
+    with start_server(CODEFRAME_STREAM_PATIENCE_SECONDS="2") as started:
         yield started
 
 
