@@ -12,7 +12,7 @@ from channels.exceptions import StopConsumer
 
 from tasks.events.admission import Admission, Asked, Door, Refused
 from tasks.events.frames import Frame, word
-from tasks.events.hub import GOING_AWAY, Hub
+from tasks.events.hub import FELL_BEHIND, GOING_AWAY, Hub
 from tasks.events.outflow import outflow_of
 from tasks.events.stream import Stream
 
@@ -91,6 +91,8 @@ class EventSocket(EventConsumer):
             code = GOING_AWAY if refused.status == 503 else 4000 + refused.status
         finally:
             await self.send({"type": "websocket.close", "code": code})
+            if code == FELL_BEHIND and self.full:
+                outflow_of(self.scope).abort()  # it would never come to the close
 
 
 def asked_of(scope: dict[str, Any]) -> Asked:

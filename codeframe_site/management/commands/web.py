@@ -57,6 +57,7 @@ class Command(ConsoleCommand):
             drain_s=drain,
             on_ready=greet,
             on_drain=HUB.drain,
+            drained=lambda: not len(HUB),
         )
         server.run()
         if server.problem:
