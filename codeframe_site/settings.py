@@ -191,6 +191,18 @@ ARRIVE_SECONDS = env.integer(
     "A request that has not arrived whole by then is cut off",
     minimum=1,
 )
+MAX_STREAMS = env.integer(
+    "CODEFRAME_MAX_STREAMS", 1000, "Event streams open at once in one web process", minimum=1
+)
+MAX_STREAMS_PER_USER = env.integer(
+    "CODEFRAME_MAX_STREAMS_PER_USER", 100, "Of these, by one person", minimum=1
+)
+STREAM_PATIENCE_SECONDS = env.integer(
+    "CODEFRAME_STREAM_PATIENCE_SECONDS",
+    60,
+    "A client of a stream that takes nothing for so long is sent away",
+    minimum=1,
+)
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
 )
