@@ -1,6 +1,7 @@
 """Pages follow what happens by themselves, and lose nothing when the connection is lost."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -144,6 +145,25 @@ def test_a_lost_server_is_told_and_what_was_missed_is_shown(
     installation.open()
     expect(board.locator("#live")).to_have_text("Live", timeout=30_000)
     expect(column(board, "Ready", "Missed")).to_be_visible()
+
+
+def test_the_graph_takes_its_colours_as_it_happens(
+    page: Page, installation: Installation, tmp_path: Path
+) -> None:
+    workspace = installation.shop("graph")
+    go = tmp_path / "go"
+    installation.add_task("graph", "First", f"wait-file {go}", "write a b")
+    page.goto(f"/workspaces/{workspace}/graph/")
+    expect(page.locator("#live")).to_have_text("Live")
+    node = page.locator(".node", has_text="First")
+    installation.good("runbatch", "-w", "graph", "--all-ready", "--engine", "fixer", "--detach")
+    expect(node).to_have_class(re.compile(r"\bbusy\b"))
+    go.touch()
+    expect(node).to_have_class(re.compile(r"\bgood\b"))
+    expect(node).to_have_attribute("aria-label", "First, merged")
+    expect(page.locator("#graph-stale")).to_be_hidden()
+    installation.add_task("graph", "Second")
+    expect(page.locator("#graph-stale")).to_be_visible()
 
 
 # -- what a server says seldom --------------------------------------------------------------------
