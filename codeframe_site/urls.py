@@ -5,18 +5,17 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from batches.web import pages as batch_pages
-from codeframe_site import accounts, pages
+from codeframe_site import accounts
 from codeframe_site.costs_page import costs_page
 from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
 from codeframe_site.ready import ready
 
 urlpatterns = [
-    path("", pages.home, name="home"),
+    path("", include("codeframe_site.pages.urls")),
     path("login/", accounts.SignInView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("password/", accounts.PasswordView.as_view(), name="password"),
-    path("workspaces/<uuid:workspace_id>/", pages.workspace_page, name="workspace"),
     path("costs/", costs_page, name="costs"),
     path("batches/", batch_pages.batch_list, name="batches"),
     path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),

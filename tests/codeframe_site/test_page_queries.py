@@ -6,6 +6,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from batches.models.batch import BatchStatus
 from tasks.models.task import TaskStatus
+from tasks.web.columns import COLUMNS
 from tests.codeframe_site.rows import (
     add_history,
     batch_row,
@@ -15,8 +16,10 @@ from tests.codeframe_site.rows import (
     workspace_row,
 )
 
-SIGNED_IN = 2
-"""Session and person."""
+SIGNED_IN = 4
+"""Session, person, and the rail: workspaces and open questions."""
+OF_A_WORKSPACE = 7
+"""Its row, its cursor, its batch, and what needs a person."""
 
 
 @pytest.fixture(params=[10, 1000])
@@ -42,9 +45,9 @@ def test_workspace(
         many_tasks(workspace, size // 5, status)
     for _ in range(size // 10):
         batch_row(workspace)
-    with django_assert_num_queries(SIGNED_IN + 5 + len(TaskStatus)):
+    with django_assert_num_queries(SIGNED_IN + OF_A_WORKSPACE + len(COLUMNS) + 5):
         assert page.get(f"/workspaces/{workspace.id}/").status_code == 200
-    with django_assert_num_queries(SIGNED_IN + 3):
+    with django_assert_num_queries(SIGNED_IN + OF_A_WORKSPACE + 5):
         assert page.get(f"/workspaces/{workspace.id}/?status=READY").status_code == 200
 
 
