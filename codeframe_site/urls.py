@@ -4,14 +4,17 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from batches.web import pages as batch_pages
-from codeframe_site import pages
 from codeframe_site.docs import DocsView
+from codeframe_site.frame import choose_theme
 from codeframe_site.metrics import metrics
+from codeframe_site.pages import overview, questions
 from codeframe_site.ready import ready
 
 urlpatterns = [
-    path("", pages.home, name="home"),
-    path("workspaces/<uuid:workspace_id>/", pages.workspace_page, name="workspace"),
+    path("", overview.home, name="home"),
+    path("theme/", choose_theme, name="theme"),
+    path("questions/badge/", questions.badge, name="questions-badge"),
+    path("workspaces/<uuid:workspace_id>/", overview.workspace_page, name="workspace"),
     path("batches/", batch_pages.batch_list, name="batches"),
     path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),
     *(

