@@ -83,17 +83,13 @@ def remaining(
     )
 
 
-def planned(
-    graph: Mapping[UUID, Iterable[UUID]], *, agents: int, typical: Typical
-) -> Estimate:
+def planned(graph: Mapping[UUID, Iterable[UUID]], *, agents: int, typical: Typical) -> Estimate:
     """For a batch that is not made yet."""
     if typical.seconds is None:
         return Estimate(seconds=None, dollars=None, learned=0)
     hours = dict.fromkeys(graph, typical.seconds)
     dollars = None if typical.dollars is None else typical.dollars * len(graph)
-    return Estimate(
-        seconds=_length(graph, hours, agents), dollars=dollars, learned=typical.runs
-    )
+    return Estimate(seconds=_length(graph, hours, agents), dollars=dollars, learned=typical.runs)
 
 
 def _length(

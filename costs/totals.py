@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, Sum
 
 from costs.models import Usage
 
@@ -21,9 +21,7 @@ class Total:
     unpriced: int
 
 
-_TOKENS = (
-    F("input_tokens") + F("cache_read_tokens") + F("cache_write_tokens") + F("output_tokens")
-)
+_TOKENS = F("input_tokens") + F("cache_read_tokens") + F("cache_write_tokens") + F("output_tokens")
 _SUMS: dict[str, Any] = {
     "tokens": Sum(_TOKENS),
     "cost": Sum("cost_usd"),
@@ -34,7 +32,8 @@ _SUMS: dict[str, Any] = {
 
 def totals_of_runs(run_ids: Collection[UUID]) -> dict[UUID, Total]:
     """Runs without any usage are left out."""
-    rows = Usage.objects.filter(run_id__in=run_ids).order_by().values("run_id").annotate(**_SUMS)
+    found = Usage.objects.filter(run_id__in=run_ids).order_by()
+    rows: Any = found.values("run_id").annotate(**_SUMS)
     return {row["run_id"]: _total(row) for row in rows}
 
 
@@ -44,12 +43,13 @@ def total_of_batch(batch_id: UUID) -> Total | None:
     return _total(row) if row["calls"] else None
 
 
-def by_model(run_id: UUID) -> QuerySet[Usage, dict[str, Any]]:
+def by_model(run_id: UUID) -> Any:
     """One row per model of a run, with each kind of token by itself."""
     kinds = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     sums: dict[str, Any] = {f"{name}_sum": Sum(name) for name in kinds}
     rows = Usage.objects.filter(run_id=run_id).order_by().values("agent", "model")
-    return rows.annotate(**sums, **_SUMS).order_by("model")
+    found: Any = rows.annotate(**sums, **_SUMS).order_by("model")
+    return found
 
 
 def _total(row: dict[str, Any]) -> Total:

@@ -172,5 +172,3 @@ def _at(since: float, axis: float) -> float:
 
 def _width(took: float, axis: float) -> float:
     return round(max(NARROWEST, took / axis * WIDTH), 1)
-
-

@@ -144,8 +144,10 @@ def _attempts(run: Run) -> QuerySet[Run, Any]:
 
 
 def _questions(run: Run) -> QuerySet[Blocker]:
+    if run.task_id is None:
+        return Blocker.objects.none()
     rows = Blocker.objects.filter(task_id=run.task_id, status=BlockerStatus.OPEN)
-    return rows.select_related("task")[:20] if run.task_id else Blocker.objects.none()
+    return rows.select_related("task")[:20]
 
 
 def _file_number(request: HttpRequest) -> int | None:

@@ -42,7 +42,7 @@ class StartForm:
         values = defaults()
         for name in values:
             if name in data:
-                values[name] = data[name].replace("\0", "").strip()[:MAX_TEXT]
+                values[name] = str(data[name]).replace("\0", "").strip()[:MAX_TEXT]
         return cls(
             values=values,
             chosen=_ids(data, "task"),

@@ -68,7 +68,9 @@ def _start(
         form.errors.setdefault("", []).append(error.message)
         return None
     _remember(request, batch)
-    messages.success(request, f"Batch {batch.short_id} is made; it starts as soon as a worker is free.")
+    messages.success(
+        request, f"Batch {batch.short_id} is made; it starts as soon as a worker is free."
+    )
     return batch
 
 
@@ -99,6 +101,7 @@ def _context(
     return {
         "workspace": workspace,
         "form": form,
+        "own_errors": form.errors.get("", []),
         "plan": plan,
         "engines": [choice for choice in engines if not choice.problem],
         "broken": [choice for choice in engines if choice.problem],

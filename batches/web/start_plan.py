@@ -66,17 +66,13 @@ def start_plan(
     plan.refused = [
         (task, why) for task in plan.tasks if (why := _why_not(task)) and len(plan.refused) < 20
     ]
-    plan.graph = {
-        task.id: [d for d in edges.get(task.id, ()) if d in tasks] for task in plan.tasks
-    }
+    plan.graph = {task.id: [d for d in edges.get(task.id, ()) if d in tasks] for task in plan.tasks}
     _find_missing(plan, edges)
     _draw_waves(plan)
     return plan
 
 
-def _tasks(
-    workspace: Workspace, chosen: Sequence[UUID], added: Sequence[UUID]
-) -> dict[UUID, Task]:
+def _tasks(workspace: Workspace, chosen: Sequence[UUID], added: Sequence[UUID]) -> dict[UUID, Task]:
     rows = Task.objects.filter(workspace=workspace).only(*_FIELDS)
     if chosen:
         found = {task.id: task for task in rows.filter(id__in=[*chosen, *added])}

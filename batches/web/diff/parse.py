@@ -36,7 +36,7 @@ class FileDiff:
     binary: bool = False
     added: int = 0
     deleted: int = 0
-    status: str = "changed"
+    change: str = "changed"
 
 
 def parse(data: bytes) -> list[FileDiff]:
@@ -83,17 +83,15 @@ def _read_header(file: FileDiff, line: bytes) -> None:
     if line.startswith((b"GIT binary patch", b"Binary files ")):
         file.binary = True
     elif line.startswith(b"new file mode "):
-        file.status = "added"
+        file.change = "added"
         file.notes += [_text(line)] if not line.endswith(b"100644") else []
     elif line.startswith(b"deleted file mode "):
-        file.status = "deleted"
+        file.change = "deleted"
     elif line.startswith((b"old mode ", b"new mode ")):
         file.notes.append(_text(line))
 
 
-def _read_line(
-    file: FileDiff, hunk: Hunk, line: bytes, old: int, new: int
-) -> tuple[int, int]:
+def _read_line(file: FileDiff, hunk: Hunk, line: bytes, old: int, new: int) -> tuple[int, int]:
     mark, text = line[:1], _text(line[1:])
     if mark == b"+":
         hunk.lines.append(DiffLine(kind="added", text=text, new=new))
@@ -115,7 +113,7 @@ def _path(head: bytes) -> str:
     names = head.removeprefix(b"diff --git ")
     half = names[: (len(names) - 1) // 2]
     if half.startswith(b'"'):
-        half = codecs.escape_decode(half.strip(b'"'))[0]  # type: ignore[attr-defined]
+        half = codecs.escape_decode(half.strip(b'"'))[0]
     return one_line(half.removeprefix(b"a/").decode("utf-8", "replace"))
 
 

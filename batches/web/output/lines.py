@@ -24,7 +24,7 @@ def lines_before(run_dir: Path, stream: str, offset: int) -> int:
 
 
 def offset_of_line(run_dir: Path, stream: str, number: int) -> int:
-    """Where the line with that number (from 1) begins; the last one's start when there are fewer."""
+    """Where the line with that number (from 1) begins; the end when there are fewer."""
     folder = run_dir / stream
     before = number - 1
     offset = 0
