@@ -30,6 +30,8 @@ install: $(VENV)/.installed
 demo: install
 	@CODEFRAME_STATE_DIR="$(DEMO_STATE)" $(PY) manage.py demo
 
+# On one's own machine, the pages may register what lies in one's own home.
+run: export CODEFRAME_WORKSPACE_ROOTS ?= $(HOME)
 run: install
 	@$(PY) manage.py migrate --verbosity 0
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/honcho start
