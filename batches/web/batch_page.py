@@ -37,8 +37,10 @@ LIGHT = ("id", "batch_id", "task_id", "status", "started_at", "finished_at", "po
 @login_required
 def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     batch = batch_row(request, batch_id)
-    stream = stream_of("batches", batch.id, workspace_id=batch.workspace_id)
-    batch.refresh_from_db()
+    stream = None
+    if batch.is_active:
+        stream = stream_of("batches", batch.id, workspace_id=batch.workspace_id)
+        batch.refresh_from_db()
     now = timezone.now()
     rows = _last_runs(batch)
     state = request.GET.get("state", "").upper()
@@ -50,7 +52,7 @@ def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         "rows": _with_usage(page.rows),
         "state": state if state in RunStatus.values else "",
         "states": RunStatus.values,
-        "stream": stream if batch.is_active else None,
+        "stream": stream,
         "questions": _questions(batch),
         **_base(request, batch, now),
         **_head(request, batch, now),

@@ -39,10 +39,12 @@ PROMPT_SHOWN = 64 * 1024
 @login_required
 def run_page(request: HttpRequest, run_id: UUID, tab: str = "output") -> HttpResponse:
     run = run_row(request, run_id)
-    stream = stream_of("runs", run.id, workspace_id=run.batch.workspace_id)
-    run.refresh_from_db(fields=["status", "stage", "last_line", "last_output_at", "finished_at"])
+    stream = None
+    if run.status in LIVE:
+        stream = stream_of("runs", run.id, workspace_id=run.batch.workspace_id)
+        run.refresh_from_db()
     context = _head(request, run, timezone.now()) | TABS[tab](request, run)
-    context |= {"tab": tab, "stream": stream if run.status in LIVE else None}
+    context |= {"tab": tab, "stream": stream}
     return render(request, f"batches/run/{tab}.html", context)
 
 
