@@ -12,13 +12,28 @@ from daphne.server import Server
 # isort: split
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.http_protocol import WebRequest
+from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor as installed_reactor
+
+from codeframe_site.outflow import TransportOutflow
+from tasks.events.outflow import EXTENSION
 
 reactor: Any = installed_reactor
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.05
 CANCEL_S = 2.0
 """Time that requests cut off at the end of the drain get to notice."""
+
+
+class StreamingServer(Server):  # type: ignore[misc]
+    """Tells applications what their connection holds back, and closes with any code there is."""
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        scope.setdefault("extensions", {})[EXTENSION] = TransportOutflow(protocol)
+        if isinstance(protocol, WebSocketProtocol):
+            # Of the registered codes, its own way knows 1000 alone; a restart's is 1012.
+            protocol.serverClose = lambda code=None: protocol.sendCloseFrame(code=code or 1000)
+        return super().create_application(protocol, scope)
 
 
 class DrainingServer:
@@ -35,18 +50,21 @@ class DrainingServer:
         port: int,
         drain_s: float,
         on_ready: Callable[[str, int], None],
+        on_drain: Callable[[], None] = lambda: None,
     ) -> None:
         self.problem = ""
         self.cut_off = 0
         self._drain_s = drain_s
         self._on_ready = on_ready
+        self._on_drain = on_drain
         self._port: Any = None
         self._deadline: float | None = None
-        self._daphne = Server(
+        self._daphne = StreamingServer(
             application=application,
             endpoints=build_endpoint_description_strings(host=bind, port=port),
             signal_handlers=False,
             server_name="codeframe",
+            websocket_timeout=-1,
         )
         self._daphne.listen_success = self._listening
         self._daphne.listen_error = self._refused
@@ -77,6 +95,7 @@ class DrainingServer:
         self._deadline = time.monotonic() + self._drain_s
         if self._port is not None:
             self._port.stopListening()
+        self._on_drain()
         self._end_when_drained()
 
     def _end_when_drained(self) -> None:

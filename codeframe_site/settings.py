@@ -172,6 +172,12 @@ MAX_REQUESTS = env.integer(
 MAX_WAITERS = env.integer(
     "CODEFRAME_MAX_WAITERS", 16, "Requests that may wait at once for something to end", minimum=0
 )
+MAX_STREAMS = env.integer(
+    "CODEFRAME_MAX_STREAMS", 1000, "Event streams open at once in one web process", minimum=1
+)
+MAX_STREAMS_PER_USER = env.integer(
+    "CODEFRAME_MAX_STREAMS_PER_USER", 100, "Of these, by one person", minimum=1
+)
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
 )

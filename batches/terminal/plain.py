@@ -6,6 +6,7 @@ from uuid import UUID
 
 from batches.models import Batch, Run
 from tasks.events import types
+from tasks.events.payloads import event_object
 from tasks.models import Event
 from tasks.text import one_line
 
@@ -78,19 +79,7 @@ class JsonPrinter:
         return None
 
     def show(self, event: Event) -> None:
-        self._write(json.dumps(event_as_json(event)))
-
-
-def event_as_json(event: Event) -> dict[str, object]:
-    return {
-        "seq": event.seq,
-        "type": event.type,
-        "at": event.created_at.isoformat(),
-        "batch": str(event.batch_id) if event.batch_id else None,
-        "run": str(event.run_id) if event.run_id else None,
-        "task": str(event.task_id) if event.task_id else None,
-        "payload": event.payload,
-    }
+        self._write(json.dumps(event_object(event)))
 
 
 def describe(event: Event) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tasks.models import Blocker, Event, Membership, Task, Workspace
+from tasks.models import Blocker, Membership, Task, Workspace
 
 
 def task_object(task: Task) -> dict[str, Any]:
@@ -46,22 +46,6 @@ def blocker_object(blocker: Blocker) -> dict[str, Any]:
         "created_by": "system" if blocker.run_id else "human",
         "created_at": blocker.created_at.isoformat(),
         "answered_at": blocker.answered_at.isoformat() if blocker.answered_at else None,
-    }
-
-
-def event_object(event: Event) -> dict[str, Any]:
-    """`id` and `event_type` are what older programs call `seq` and `type`."""
-    return {
-        "id": event.seq,
-        "seq": event.seq,
-        "type": event.type,
-        "event_type": event.type,
-        "workspace_id": str(event.workspace_id),
-        "task_id": str(event.task_id) if event.task_id else None,
-        "batch_id": str(event.batch_id) if event.batch_id else None,
-        "run_id": str(event.run_id) if event.run_id else None,
-        "payload": event.payload,
-        "created_at": event.created_at.isoformat(),
     }
 
 

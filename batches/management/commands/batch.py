@@ -3,7 +3,7 @@ from typing import Any
 
 from batches import lifecycle
 from batches.errors import WorkspaceBusy
-from batches.follow import follow, last_seq
+from batches.follow import follow, is_over, last_seq
 from batches.foreground import Interrupts
 from batches.models import Batch
 from batches.models.batch import BatchStatus, StopMode
@@ -19,6 +19,7 @@ from tasks.tables import table
 from tasks.text import clip
 
 MOST_SHOWN = 1000
+MOST_SEQ = 2**63 - 1
 NAME, WHY = 3, 5
 
 
@@ -45,7 +46,14 @@ class Command(BatchCommand):
             again.add_argument(
                 "--detach", action="store_true", help="leave it to a worker, print the batch's id"
             )
-        _add_one(verbs, "follow", "Show what happens in it, from its beginning to its end")
+        following = _add_one(verbs, "follow", "Show what happens in it, to its end")
+        following.add_argument(
+            "--after",
+            type=at_least(0, MOST_SEQ),
+            default=0,
+            metavar="SEQ",
+            help="only what follows this event, default: from its beginning",
+        )
 
     def run(self, *, verb: str, **options: Any) -> int | None:
         if verb == "list":
@@ -103,9 +111,9 @@ class Command(BatchCommand):
                 batch, interrupts=interrupts, after=after, owner=owner, as_json=as_json
             )
 
-    def _follow(self, batch: Batch, *, json: bool, **_: Any) -> int:
+    def _follow(self, batch: Batch, *, after: int, json: bool, **_: Any) -> int:
         with self.printer(batch, as_json=json) as printer:
-            for event in follow(batch):
+            for event in follow(batch, after=after, ended=lambda: is_over(batch.id)):
                 printer.show(event)
         batch.refresh_from_db()
         self.report(batch, as_json=json)

@@ -47,6 +47,7 @@ class Command(ConsoleCommand):
         # Twisted is loaded here, by the one command that needs it.
         from codeframe_site.asgi import application
         from codeframe_site.server import DrainingServer
+        from codeframe_site.streams import HUB
 
         def greet(host: str, real_port: int) -> None:
             self.say(f"codeframe is at {_url(host, real_port)} (Ctrl-C ends it)")
@@ -57,7 +58,14 @@ class Command(ConsoleCommand):
                 )
             self.stdout.flush()
 
-        server = DrainingServer(application, bind=bind, port=port, drain_s=drain, on_ready=greet)
+        server = DrainingServer(
+            application,
+            bind=bind,
+            port=port,
+            drain_s=drain,
+            on_ready=greet,
+            on_drain=HUB.drain,
+        )
         server.run()
         if server.problem:
             raise CommandError(server.problem, returncode=EXIT_FAILED)

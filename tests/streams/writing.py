@@ -1,0 +1,21 @@
+"""Events as the product commits them, as many as a test needs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from tasks.events.log import NewEvent, record
+from tasks.models import Workspace
+
+
+def commit(workspace: Workspace | UUID, count: int = 1, *, each: int = 50, **fields: Any) -> None:
+    """In transactions of `each`; `n` in the payload counts from 1."""
+    key = workspace if isinstance(workspace, UUID) else workspace.id
+    fields.setdefault("type", "TEST")
+    extra = fields.pop("payload", {})
+    for first in range(1, count + 1, each):
+        numbers = range(first, min(first + each, count + 1))
+        with transaction.atomic():
+            events = [NewEvent(payload={"n": n, **extra}, **fields) for n in numbers]
+            record(workspace_id=key, events=events)
