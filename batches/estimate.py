@@ -36,11 +36,12 @@ class Typical:
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """`seconds` None is unknown, and said so."""
+    """`seconds` None is unknown, and said so. `overdue`: what runs takes longer than it should."""
 
     seconds: float | None
     dollars: Decimal | None
     learned: int
+    overdue: bool = False
 
 
 def typical_of(workspace: Workspace, engine: str = "") -> Typical:
@@ -79,7 +80,10 @@ def remaining(
     graph = {node: [d for d in edges.get(node, ()) if d in left] for node in left}
     dollars = None if typical.dollars is None else typical.dollars * len(left)
     return Estimate(
-        seconds=_length(graph, hours, batch.max_parallel), dollars=dollars, learned=typical.runs
+        seconds=_length(graph, hours, batch.max_parallel),
+        dollars=dollars,
+        learned=typical.runs,
+        overdue=any(_ran(run, now) > typical.seconds for run in left.values()),
     )
 
 
@@ -106,8 +110,11 @@ def _length(
 def _left(run: Run, typical_s: float, now: datetime) -> float:
     if run.started_at is None:
         return typical_s
-    ran = (now - run.started_at).total_seconds()
-    return max(typical_s - ran, typical_s * NEARLY_DONE)
+    return max(typical_s - _ran(run, now), typical_s * NEARLY_DONE)
+
+
+def _ran(run: Run, now: datetime) -> float:
+    return (now - run.started_at).total_seconds() if run.started_at else 0.0
 
 
 def _typical(runs: list[Run]) -> Typical:

@@ -40,7 +40,7 @@ class Installation(Site):
 
     def id_of(self, table: str, column: str, value: Any) -> str:
         """As pages have it in their addresses."""
-        found = self.rows(f"SELECT id FROM {table} WHERE {column} = ?", value)  # noqa: S608
+        found = self.rows(f"SELECT id FROM {table} WHERE {column} = ?", value)
         digits = str(found[-1][0])
         return "-".join(digits[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
 

@@ -43,9 +43,9 @@ def test_the_plan_says_what_is_missing_and_takes_it_in(
 ) -> None:
     shop = installation.shop("plan")
     schema = installation.add_task("plan", "Schema v2", ready=False)
-    export = installation.add_task("plan", "Export CSV")
+    words = ["task", "add", "Export CSV", "-w", "plan", "--ready", "--depends-on", schema]
+    installation.good(*words)
     installation.add_task("plan", "Prices")
-    installation.good("task", "depend", export, "--on", schema)
     page.goto(f"/workspaces/{shop}/run/")
     plan = page.locator("#plan")
     expect(plan).to_contain_text("Export CSV needs Schema v2, which is backlog")
@@ -72,7 +72,7 @@ def test_a_batch_is_watched_stopped_and_resumed(
         "Add prices",
         r"raw 1b5b33326d6f6b1b5b306d203c7363726970743e616c6572742831293c2f7363726970743e0a",
         "tick 5 0.05",
-        "write app.py def price():\\n    return 2  # <script>alert(1)</script>",
+        r'write app.py "def price():\n    return 2  # <script>alert(1)</script> twice"',
         "write docs/notes.md new",
     )
     assert first
@@ -140,7 +140,8 @@ def test_two_clicks_start_one_batch(
     page.get_by_role("button", name="Start 1 task").evaluate(
         """button => {
           const data = new FormData(button.form); data.set("action", "start");
-          const send = () => fetch(button.form.action, {method: "POST", body: new URLSearchParams(data)});
+          const body = new URLSearchParams(data);
+          const send = () => fetch(button.form.getAttribute("action"), {method: "POST", body});
           return Promise.all([send(), send()]).then(() => send());
         }"""
     )
