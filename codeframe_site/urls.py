@@ -4,18 +4,12 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from codeframe_site.docs import DocsView
-from codeframe_site.frame import choose_theme
 from codeframe_site.metrics import metrics
 from codeframe_site.operators.page import VERBS, operators_page, unstick
-from codeframe_site.pages import overview, questions, signing_in
 from codeframe_site.ready import ready
 
 urlpatterns = [
-    path("", overview.home, name="home"),
-    path("sign-in/<str:secret>/", signing_in.sign_in_link, name="sign-in-link"),
-    path("theme/", choose_theme, name="theme"),
-    path("questions/badge/", questions.badge, name="questions-badge"),
-    path("workspaces/<uuid:workspace_id>/", overview.workspace_page, name="workspace"),
+    path("", include("codeframe_site.pages.urls")),
     path("operators/", operators_page, name="operators"),
     *(
         path(f"operators/{verb}/", unstick, {"verb": verb}, name=f"operators-{verb}")

@@ -157,3 +157,25 @@ def cost_of_runs(batch_ids: Collection[UUID]) -> dict[UUID, Decimal]:
         .annotate(Sum("cost_usd"))
     )
     return {run_id: cost for run_id, cost in rows if run_id}
+
+
+def cost_of_tasks(task_ids: Collection[UUID]) -> dict[UUID, Decimal]:
+    """By task id; a task of which no price is known is left out."""
+    rows = (
+        Usage.objects.filter(task_id__in=task_ids, cost_usd__isnull=False)
+        .order_by()
+        .values_list("task_id")
+        .annotate(Sum("cost_usd"))
+    )
+    return {task_id: cost for task_id, cost in rows if task_id}
+
+
+def cost_of_runs_of_task(task_id: UUID) -> dict[UUID | None, Decimal]:
+    """By run id, None for calls outside of a run; a run of which no price is known is left out."""
+    rows = (
+        Usage.objects.filter(task_id=task_id, cost_usd__isnull=False)
+        .order_by()
+        .values_list("run_id")
+        .annotate(Sum("cost_usd"))
+    )
+    return dict(rows)

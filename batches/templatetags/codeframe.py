@@ -33,6 +33,11 @@ def tone(value: object) -> str:
 
 
 @register.filter
+def sign(value: object) -> str:
+    return mark(str(value)).sign
+
+
+@register.filter
 def in_words(value: object) -> str:
     return word(str(value))
 

@@ -38,6 +38,14 @@ class Installation(Site):
         self.good("workspace", "add", str(path), "--name", name, "--no-gates")
         return self.id_of("tasks_workspace", "name", name)
 
+    def ask(self, task: str, question: str) -> None:
+        """As a run asks: through the database that the server reads."""
+        script = (
+            "from tasks.models import Task; from tasks.blockers import ask\n"
+            f"ask(task=Task.objects.get(id={task!r}), question={question!r}, by='test')"
+        )
+        self.good("shell", "--no-imports", "-c", script)
+
     def id_of(self, table: str, column: str, value: Any) -> str:
         """As pages have it in their addresses."""
         found = self.rows(f"SELECT id FROM {table} WHERE {column} = ?", value)

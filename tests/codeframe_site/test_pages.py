@@ -73,8 +73,8 @@ def test_empty_lists_say_what_to_do(page: Client) -> None:
     assert "runbatch" in html(page.get("/batches/"))
     workspace = workspace_row()
     text = html(page.get(f"/workspaces/{workspace.id}/"))
-    assert "task add -w repo" in text
-    assert "runbatch -w repo" in text
+    assert f"/workspaces/{workspace.id}/tasks/new/" in text
+    assert f"/workspaces/{workspace.id}/tasks/import/" in text
 
 
 def test_what_agents_and_files_wrote_is_only_ever_text(page: Client) -> None:
@@ -127,13 +127,20 @@ def test_home_counts_what_waits_for_a_person(page: Client) -> None:
     assert "2 questions wait for an answer" in html(page.get("/"))
 
 
-def test_tasks_are_grouped_with_what_needs_a_person_first(page: Client) -> None:
+def test_the_board_has_a_column_a_state_with_its_count(page: Client) -> None:
     workspace = workspace_row()
-    for status in ("DONE", "READY", "BLOCKED"):
+    for status in ("DONE", "MERGED", "READY", "BLOCKED"):
         many_tasks(workspace, 2, status)
     text = html(page.get(f"/workspaces/{workspace.id}/"))
-    heads = re.findall(r"<h3><span[^>]*><span[^>]*>.</span> (\w+)</span>", text)
-    assert heads == ["blocked", "ready", "done"]
+    heads = re.findall(r'<h2 id="column-\d">([\w ]+) <span class="count">(\d+)</span>', text)
+    assert heads == [
+        ("Backlog", "0"),
+        ("Ready", "2"),
+        ("In progress", "0"),
+        ("Blocked", "2"),
+        ("Failed", "0"),
+        ("Done", "4"),
+    ]
 
 
 def test_a_task_names_the_first_few_it_waits_for(page: Client) -> None:
@@ -147,15 +154,17 @@ def test_a_task_names_the_first_few_it_waits_for(page: Client) -> None:
     assert "and 3 more" in text
 
 
-def test_long_groups_are_cut_and_lead_on(page: Client) -> None:
+def test_long_columns_are_cut_and_lead_on(page: Client) -> None:
     workspace = workspace_row()
     many_tasks(workspace, 130, "READY")
     url = f"/workspaces/{workspace.id}/"
-    assert "all 130" in html(page.get(url))
+    board = html(page.get(url))
+    assert board.count('<article class="card"') == 20
+    assert "all 130" in board
     first = html(page.get(f"{url}?status=READY"))
-    assert first.count("<tr>") == 101
+    assert first.count("<tr id=") == 100
     assert "?status=READY&amp;page=2" in first
-    assert html(page.get(f"{url}?status=READY&page=2")).count("<tr>") == 31
+    assert html(page.get(f"{url}?status=READY&page=2")).count("<tr id=") == 30
 
 
 # -- batch ---------------------------------------------------------------------------------------
