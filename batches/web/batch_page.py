@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Prefetch, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -53,7 +54,7 @@ def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
         "state": state if state in RunStatus.values else "",
         "states": RunStatus.values,
         "stream": stream,
-        "questions": _questions(batch),
+        **_questions(batch),
         **_base(request, batch, now),
         **_head(request, batch, now),
         **_timeline(batch, now),
@@ -72,6 +73,8 @@ def batch_part(request: HttpRequest, batch_id: UUID, part: str) -> HttpResponse:
         context |= _head(request, batch, now)
     elif part == "timeline":
         context |= _timeline(batch, now)
+    elif part == "questions":
+        context |= _questions(batch)
     else:
         context |= _outcome(batch)
     return render(request, f"batches/parts/{part}.html", context)
@@ -135,9 +138,14 @@ def _outcome(batch: Batch) -> dict[str, Any]:
     return {"gates": GateRecord.objects.filter(batch=batch, run__isnull=True).order_by("id")}
 
 
-def _questions(batch: Batch) -> QuerySet[Blocker]:
+def _questions(batch: Batch) -> dict[str, Any]:
+    """`here` is where an answer comes back to, also from a part that was fetched again."""
     rows = Blocker.objects.filter(status=BlockerStatus.OPEN, task__runs__batch=batch)
-    return rows.select_related("task").distinct()[:QUESTIONS_SHOWN]
+    return {
+        "questions": rows.select_related("task").distinct()[:QUESTIONS_SHOWN],
+        "questions_url": reverse("batch-questions", args=[batch.id]) if batch.is_active else "",
+        "here": reverse("batch", args=[batch.id]),
+    }
 
 
 def _with_usage(runs: list[Run]) -> list[dict[str, Any]]:

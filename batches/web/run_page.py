@@ -9,6 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -31,6 +32,7 @@ from tasks.web.live import stream_of
 
 EVENTS_SHOWN = 100
 FINDINGS_SHOWN = 200
+QUESTIONS_SHOWN = 20
 MOST_FILES = 100_000
 PROMPT_SHOWN = 64 * 1024
 
@@ -43,7 +45,7 @@ def run_page(request: HttpRequest, run_id: UUID, tab: str = "output") -> HttpRes
     if run.status in LIVE:
         stream = stream_of("runs", run.id, workspace_id=run.batch.workspace_id)
         run.refresh_from_db()
-    context = _head(request, run, timezone.now()) | TABS[tab](request, run)
+    context = _head(request, run, timezone.now()) | _questions(run) | TABS[tab](request, run)
     context |= {"tab": tab, "stream": stream}
     return render(request, f"batches/run/{tab}.html", context)
 
@@ -54,6 +56,9 @@ def run_part(request: HttpRequest, run_id: UUID, part: str) -> HttpResponse:
     run = run_row(request, run_id)
     if part == "head":
         context = _head(request, run, timezone.now())
+    elif part == "questions":
+        operate = may_operate(request, run.batch.workspace)
+        context = {"run": run, "may_operate": operate} | _questions(run)
     else:
         context = {"run": run, "batch": run.batch} | TABS[part](request, run)
     return render(request, f"batches/run/parts/{part}.html", context)
@@ -75,7 +80,6 @@ def _head(request: HttpRequest, run: Run, now: datetime) -> dict[str, Any]:
         "remedy": remedy(run, may_operate=operate),
         "may_operate": operate,
         "may_stop": operate and run.status == RunStatus.RUNNING and not run.stop_requested,
-        "questions": _questions(run),
         "findings_count": run.findings.count(),
     }
 
@@ -145,11 +149,15 @@ def _attempts(run: Run) -> QuerySet[Run, Any]:
     )
 
 
-def _questions(run: Run) -> QuerySet[Blocker]:
-    if run.task_id is None:
-        return Blocker.objects.none()
-    rows = Blocker.objects.filter(task_id=run.task_id, status=BlockerStatus.OPEN)
-    return rows.select_related("task")[:20]
+def _questions(run: Run) -> dict[str, Any]:
+    rows = Blocker.objects.none()
+    if run.task_id is not None:
+        rows = Blocker.objects.filter(task_id=run.task_id, status=BlockerStatus.OPEN)
+    return {
+        "questions": rows.select_related("task")[:QUESTIONS_SHOWN],
+        "questions_url": reverse("run-part-questions", args=[run.id]) if run.status in LIVE else "",
+        "here": reverse("run", args=[run.id]),
+    }
 
 
 def _file_number(request: HttpRequest) -> int | None:

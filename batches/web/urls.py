@@ -13,7 +13,7 @@ urlpatterns = [
     path(f"{BATCH}tasks/<int:position>/", batch_page.batch_task, name="batch-task"),
     *(
         path(f"{BATCH}parts/{part}/", batch_page.batch_part, {"part": part}, name=f"batch-{part}")
-        for part in ("head", "timeline", "outcome")
+        for part in ("head", "timeline", "outcome", "questions")
     ),
     *(
         path(f"{BATCH}{verb}/", steering.steer_batch, {"verb": verb}, name=f"batch-{verb}")
@@ -26,7 +26,7 @@ urlpatterns = [
     ),
     *(
         path(f"{RUN}parts/{part}/", run_page.run_part, {"part": part}, name=f"run-part-{part}")
-        for part in ("head", "checks", "events")
+        for part in ("head", "checks", "events", "questions")
     ),
     path(f"{RUN}parts/output/", output.output_part, name="run-part-output"),
     path(f"{RUN}parts/since/", output.output_since, name="run-part-since"),

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Look
 from tests.browser.installation import Installation
 
+PATIENCE_S = 30
+
 pytestmark = pytest.mark.usefixtures("worker")
 
 
@@ -27,15 +29,17 @@ def start_all(page: Page, workspace: str) -> None:
 
 
 def settled(page: Page, state: str) -> None:
-    """The page says so by itself, or after a reload where nothing is streamed."""
     heading = page.get_by_role("heading", level=1)
-    for _ in range(60):
-        if state in heading.inner_text():
+    reached(page, lambda: state in heading.inner_text())
+
+
+def reached(page: Page, condition: Callable[[], bool]) -> None:
+    """Without a reload: what is shown is what the stream brought."""
+    for _ in range(PATIENCE_S * 10):
+        if condition():
             return
-        page.wait_for_timeout(250)
-        if page.locator("#live").get_attribute("data-state") != "connected":
-            page.reload()
-    expect(heading).to_contain_text(state)
+        page.wait_for_timeout(100)
+    raise AssertionError(page.locator("main").inner_text())
 
 
 def test_the_plan_says_what_is_missing_and_takes_it_in(
@@ -81,13 +85,8 @@ def test_a_batch_is_watched_stopped_and_resumed(
     batch = page.url
     settled(page, "running")
     row = page.locator("tr", has_text="Wait for word").first
-    for _ in range(60):
-        if "started" in row.inner_text() and "completed" in page.locator("table.runs").inner_text():
-            break
-        page.wait_for_timeout(250)
-        if page.locator("#live").get_attribute("data-state") != "connected":
-            page.reload()
-    expect(row).to_contain_text("started")
+    table = page.locator("table.runs")
+    reached(page, lambda: "started" in row.inner_text() and "completed" in table.inner_text())
     look(page, "batch-running")
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator(".notice")).to_contain_text("work done so far is kept")
@@ -129,6 +128,28 @@ def test_a_batch_is_watched_stopped_and_resumed(
     page.get_by_role("button", name="Retry").click()
     expect(page.locator(".notice")).to_contain_text("it does this task again")
     settled(page, "partial")
+
+
+def test_an_answer_on_the_page_sends_the_task_on(
+    page: Page, installation: Installation, go: Callable[[str], Path], look: Look
+) -> None:
+    shop = installation.shop("asks")
+    begun = go("begun")
+    installation.add_task("asks", "One", f"wait-file {begun}", "write same.txt one")
+    slow = f"wait-file {go('answer')}"
+    installation.add_task("asks", "Two", f"touch {begun}", slow, "write same.txt two")
+    start_all(page, shop)
+    row = page.locator("tr", has_text="One").first
+    reached(page, lambda: "completed" in row.inner_text())
+    go("answer").touch()
+    settled(page, "partial")
+    needs = page.locator("section.needs")
+    expect(needs).to_contain_text("same.txt")
+    look(page, "batch-asks")
+    needs.get_by_label("Answer").fill("keep both")
+    needs.get_by_role("button", name="Answer").click()
+    expect(page.locator(".notice")).to_contain_text("goes on with it")
+    settled(page, "completed")
 
 
 def test_two_clicks_start_one_batch(

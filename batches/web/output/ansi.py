@@ -99,6 +99,8 @@ class Painter:
             self._set(ground, _of_palette(numbers.pop(0)))
         elif kind == 2 and len(numbers) >= 3:
             self._set(ground, _nearest((numbers.pop(0), numbers.pop(0), numbers.pop(0))))
+        else:
+            numbers.clear()  # half a colour: what is left of it means nothing by itself
 
     def _set(self, ground: str, number: int) -> None:
         self._colours[ground] = f"{ground}{number}"

@@ -42,7 +42,7 @@
   function showLine(number) {
     const line = document.getElementById("L" + number);
     if (!line) return;
-    line.classList.add("asked");
+    line.classList.add("linked");
     line.scrollIntoView({ block: "center" });
   }
 
