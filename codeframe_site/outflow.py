@@ -1,9 +1,12 @@
 """How much Daphne holds back for a connection: its `send` never waits, so one has to look."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
 from daphne.ws_protocol import WebSocketProtocol
+
+SILENT_MS = 75_000
 
 
 class TransportOutflow:
@@ -18,6 +21,7 @@ class TransportOutflow:
         self._changed = changed
         consumer = self._consumer()
         if consumer is not None:
+            self._give_up_silent_peers()
             if isinstance(self._protocol, WebSocketProtocol):
                 consumer.unregisterProducer()  # of the HTTP request that it was before
             consumer.registerProducer(self, True)  # noqa: FBT003
@@ -48,6 +52,13 @@ class TransportOutflow:
         self.full = full
         if self._changed is not None:
             self._changed()
+
+    def _give_up_silent_peers(self) -> None:
+        """A peer that vanished without a word answers nothing, and TCP would wait for hours."""
+        handle = getattr(self._protocol.transport, "getHandle", lambda: None)()
+        option = getattr(socket, "TCP_USER_TIMEOUT", None)
+        if option is not None and handle is not None and handle.family != socket.AF_UNIX:
+            handle.setsockopt(socket.IPPROTO_TCP, option, SILENT_MS)
 
     def _consumer(self) -> Any:
         """None when the connection has gone."""

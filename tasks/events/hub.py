@@ -62,8 +62,9 @@ class Hub:
         return len(self._streams)
 
     @property
-    def reconnects(self) -> int:
-        return self._relay.reconnects if self._relay else 0
+    def failures(self) -> int:
+        """Of the relay, each followed by a new beginning."""
+        return self._relay.failures if self._relay else 0
 
     def require_room(self) -> None:
         """Before anything is asked of the database. Raises Refused."""

@@ -58,9 +58,7 @@ def event_object(event: Event) -> Envelope:
 
 def line_of(row: dict[str, Any]) -> Line:
     """`row["stored"]` is the payload's JSON as the database has it, put in without a detour."""
-    stored = str(row["stored"])
-    if "\n" in stored or "\r" in stored:
-        stored = json.dumps(json.loads(stored))  # laid out by somebody's hand
+    stored = _one_line(str(row["stored"]))
     kind, seq = json.dumps(row["type"]), row["seq"]
     text = (
         f'{{"v":{VERSION},"id":{seq},"seq":{seq},"type":{kind},"event_type":{kind},'
@@ -70,6 +68,16 @@ def line_of(row: dict[str, Any]) -> Line:
     )
     ids = (row["task_id"], row["batch_id"], row["run_id"])
     return Line(seq, row["type"], *ids, row["created_at"], text)
+
+
+def _one_line(stored: str) -> str:
+    """A row written by hand may be laid out over lines, or be no JSON at all."""
+    if stored.startswith("{") and "\n" not in stored and "\r" not in stored:
+        return stored
+    try:
+        return json.dumps(json.loads(stored))
+    except ValueError:
+        return json.dumps({"unreadable": stored})
 
 
 def _text(number: UUID | None) -> str | None:

@@ -39,7 +39,7 @@ class Relay:
         self._ended = threading.Event()
         self._delivered_at = 0.0
         self._thread = threading.Thread(target=self._run, name="stream-relay", daemon=True)
-        self.reconnects = 0
+        self.failures = 0
 
     def start(self) -> None:
         self._thread.start()
@@ -62,15 +62,21 @@ class Relay:
                 wakeup = make_wakeup()
                 pause = RETRY_S[0]
                 self._follow(wakeup)
-            except _database_errors() as error:
-                log.warning("the event relay lost its database: %s", _first_line(error))
-                self.reconnects += 1
+            except Exception as error:
+                # The thread's outermost frame: whatever it was, all streams hang on this thread.
+                self._report(error)
+                self.failures += 1
                 self._ended.wait(pause)
                 pause = min(RETRY_S[1], pause * 2)
             finally:
                 if wakeup is not None:
                     wakeup.close()
                 connection.close()
+
+    def _report(self, error: Exception) -> None:
+        """A database that is away is no bug of ours; anything else is shown with its traceback."""
+        away = isinstance(error, DatabaseError | OSError) or _is_drivers(error)
+        log.warning("the event relay begins anew: %s", _first_line(error), exc_info=not away)
 
     def _follow(self, wakeup: Wakeup) -> None:
         """A first look at once: what was committed before one listened has told nobody."""
@@ -101,13 +107,9 @@ class Relay:
         self._ended.wait(max(0.0, self._delivered_at + gap - time.monotonic()))
 
 
-def _database_errors() -> tuple[type[Exception], ...]:
-    """Django's, and the driver's own where the listener speaks without Django."""
-    if connection.vendor != "postgresql":
-        return (DatabaseError,)
-    import psycopg
-
-    return (DatabaseError, psycopg.Error, OSError)
+def _is_drivers(error: Exception) -> bool:
+    """The listener speaks to PostgreSQL without Django, which would make it one of its own."""
+    return type(error).__module__.partition(".")[0] == "psycopg"
 
 
 def _first_line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from channels.utils import await_many_dispatch
 from tasks.events.admission import Refused
 from tasks.events.consumers import EventConsumer
 from tasks.events.frames import Frame, word_chunk
-from tasks.events.hub import FELL_BEHIND
+from tasks.events.hub import FELL_BEHIND, GOING_AWAY
 from tasks.events.outflow import outflow_of
 
 RETRY_MS = 2000
@@ -63,6 +64,8 @@ class EventResponse(EventConsumer):
             code = await self.serve(self)
             if code == FELL_BEHIND:
                 outflow_of(self.scope).abort()
+            if code == GOING_AWAY:  # all at once would be too many for whoever serves then
+                await self._write(f"retry: {random.randint(500, 3000)}\n\n".encode())  # noqa: S311
             await self._write(b"", more=False)
         except Refused as refused:
             await self._refuse(refused)

@@ -1,10 +1,13 @@
 """One client's stream: what it missed, then what happens, each event once and in order."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
+
+from django.db import Error as DatabaseError
 
 from tasks.events.admission import Admission
 from tasks.events.frames import Frame, pieces
@@ -13,8 +16,11 @@ from tasks.events.payloads import Line
 from tasks.events.reading import read_lines
 from tasks.events.topic import Topic
 
+log = logging.getLogger(__name__)
+
 PAGE = 500
 NORMAL = 1000
+RETRY_S = 1.0
 UNREAD_EVENTS = 20_000
 UNREAD_CHARACTERS = 16 * 1024 * 1024
 """Sent and not acknowledged, by a client that acknowledges at all."""
@@ -111,6 +117,7 @@ class Stream:
             await self._replay(topic)
         elif self.cursor < topic.tail:
             await self._forward(topic.after(self.admission.target, self.cursor))
+            await asyncio.sleep(0)  # others' turn: some servers never wait in `send`
         else:
             await self._rest()
 
@@ -122,6 +129,8 @@ class Stream:
             await self._say("resync")
         tail, target, after = topic.tail, self.admission.target, self.cursor
         lines = await self._read(lambda: read_lines(target, after=after, limit=PAGE))
+        if lines is None:
+            return
         for piece in pieces(lines):
             await self._forward(Frame(piece, piece[-1].seq, target.ending(piece)))
             if self._code is not None:
@@ -179,5 +188,11 @@ class Stream:
         self._hub.figures.frames += 1
         self._hub.figures.events += len(frame.lines)
 
-    async def _read(self, call: Callable[[], list[Line]]) -> list[Line]:
-        return await asyncio.wrap_future(self._hub.readers.submit(call))
+    async def _read(self, call: Callable[[], list[Line]]) -> list[Line] | None:
+        """None, after a pause, while the database does not answer: the client keeps its place."""
+        try:
+            return await asyncio.wrap_future(self._hub.readers.submit(call))
+        except DatabaseError as error:
+            log.warning("missed events could not be read: %s", error)
+            await asyncio.sleep(RETRY_S)
+            return None

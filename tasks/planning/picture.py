@@ -61,7 +61,8 @@ def _groups(count: int, edges: Sequence[Edge]) -> list[dict[int, Spot]]:
     found = from_edges(edges, vertex_spacing=UNIT, transpose=False, dummy_vertices=True)
     groups = [
         {
-            int(node): (y / UNIT * (WIDTH + GAP_X), x / UNIT * (HEIGHT + GAP_Y))
+            # The library counts layers from the last to the first.
+            int(node): (-y / UNIT * (WIDTH + GAP_X), x / UNIT * (HEIGHT + GAP_Y))
             for node, (x, y) in spots
             if int(node) < count
         }

@@ -6,11 +6,12 @@ import os
 import select
 import socket
 import struct
+import time
 from collections.abc import Iterator
 from typing import Any, Self
 from urllib.parse import urlencode
 
-PATIENCE_S = 60.0
+PATIENCE_S = 40.0
 Word = dict[str, Any]
 """A frame as the server sent it: {"type": …, "cursor": …}, with "events" where it carries some."""
 
@@ -34,12 +35,14 @@ class Wire:
         self.socket.settimeout(PATIENCE_S)
         self.socket.connect(("127.0.0.1", port))
         self.data = bytearray()
+        self.deadline = time.monotonic() + PATIENCE_S
 
     def send(self, data: bytes) -> None:
         self.socket.sendall(data)
 
     def more(self) -> bool:
         """Waits for more bytes; False at the end."""
+        assert time.monotonic() < self.deadline, "heartbeats and nothing else"
         try:
             got = self.socket.recv(1 << 16)
         except ConnectionError:
@@ -141,11 +144,9 @@ class SocketClient(Client):
 
     def _send(self, opcode: int, data: bytes) -> None:
         mask = os.urandom(4)
-        size = (
-            struct.pack("!BB", 0x80 | opcode, 0x80 | len(data))
-            if len(data) < 126
-            else struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, len(data))
-        )
+        long = len(data) > 125
+        size = bytes([0x80 | opcode, 0x80 | (127 if long else len(data))])
+        size += struct.pack("!Q", len(data)) if long else b""
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
         try:
             self.wire.send(size + mask + masked)

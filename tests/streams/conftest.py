@@ -43,7 +43,7 @@ def shop(transactional_db: None) -> Workspace:
 
 @pytest.fixture
 def ada(transactional_db: None) -> User:
-    return User.objects.create_superuser("ada", password="x")
+    return User.objects.create_superuser("ada", password="x", is_staff=True)
 
 
 @pytest.fixture

@@ -135,7 +135,13 @@
       .catch(function () { /* the next resync asks again */ });
   });
 
-  if (whole() >= READABLE) ZOOMS.fit();
-  if (scale > 1) zoom(1, 0, 0);
+  // As much as can still be read, beginning where work begins.
+  zoom(Math.min(1, Math.max(READABLE, whole())), 0, 0);
+  let begin = null;
+  graph.querySelectorAll(".node").forEach(function (node) {
+    const x = node.transform.baseVal.consolidate().matrix.e;
+    if (!begin || x < begin.x) begin = { x: x, node: node };
+  });
+  if (begin && scale * height > graph.clientHeight) center(begin.node);
   if (field.value.trim()) search();
 })();
