@@ -1,13 +1,19 @@
-"""What only the pages of batches and runs show: lines of a diff, and rough times."""
+"""What only the pages of batches and runs show: lines of a diff, rough times, what is stuck."""
 
 from django import template
 
+from batches.stuck import Stuck, stuck
 from batches.terminal.states import seconds
 from batches.web.diff import reading
 
 register = template.Library()
 register.filter("shown", reading.shown)
 register.filter("side_by_side", reading.side_by_side)
+
+
+@register.simple_tag
+def stuck_rows() -> list[Stuck]:
+    return stuck()
 
 
 @register.filter

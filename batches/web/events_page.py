@@ -1,5 +1,6 @@
 """The event log of a workspace, filtered, and live."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -16,7 +17,7 @@ from batches.web.looking_up import asked_id, workspace_row
 from tasks.access import visible_workspaces
 from tasks.events import types
 from tasks.models import Event, Task, Workspace
-from tasks.text import clip, compact_json
+from tasks.text import clip, compact_json, one_line
 from tasks.web.cursors import by_number
 from tasks.web.live import stream_of
 
@@ -27,6 +28,12 @@ TYPES = sorted(
 )
 GROUPS = ("TASK_", "BLOCKER_", "BATCH_", "RUN_")
 IDS = ("task", "batch", "run")
+WORDS = {
+    types.TASK_STATUS: "is {status} {why}",
+    types.TASK_CREATED: "added as {status}",
+    types.TASK_UPDATED: "changed",
+    types.TASK_DELETED: "deleted {title}",
+}
 
 
 @require_safe
@@ -80,6 +87,10 @@ def shown_events(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 def in_words(event: Event) -> str:
     """A type that has no words of its own is shown by its name; its payload says the rest."""
+    if event.type in WORDS:
+        return WORDS[event.type].format_map(defaultdict(str, event.payload))
+    if event.type == types.RUN_OUTPUT:
+        return one_line(str(event.payload.get("text", "")))
     try:
         return describe(event) or event.type
     except (KeyError, ValueError, TypeError, AttributeError, IndexError):  # of an older payload

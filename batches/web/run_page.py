@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from batches import paths
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
+from batches.web.activity import items_of
 from batches.web.command_line import started_with
 from batches.web.diff.reading import read_changes
 from batches.web.events_page import shown_events
@@ -31,8 +32,12 @@ from tasks.web.cursors import by_number
 from tasks.web.live import stream_of
 
 EVENTS_SHOWN = 100
+PIECES_SHOWN = 60
+"""Events of output on one page of activity: half a minute of a busy agent."""
 FINDINGS_SHOWN = 200
 QUESTIONS_SHOWN = 20
+PLAIN_ENGINE = "command"
+"""It prints for people; the others tell what they do item by item."""
 MOST_FILES = 100_000
 PROMPT_SHOWN = 64 * 1024
 
@@ -81,6 +86,7 @@ def _head(request: HttpRequest, run: Run, now: datetime) -> dict[str, Any]:
         "may_operate": operate,
         "may_stop": operate and run.status == RunStatus.RUNNING and not run.stop_requested,
         "findings_count": run.findings.count(),
+        "tells": run.batch.engine_options.get("kind", run.batch.engine) != PLAIN_ENGINE,
     }
 
 
@@ -115,6 +121,12 @@ def _events(request: HttpRequest, run: Run) -> dict[str, Any]:
     return {"page": page, "events": shown_events(page.rows)}
 
 
+def _activity(request: HttpRequest, run: Run) -> dict[str, Any]:
+    rows = Event.objects.filter(run_id=run.id, type=types.RUN_OUTPUT)
+    page = by_number(rows, request, field="seq", size=PIECES_SHOWN)
+    return {"page": page, "items": list(items_of(reversed(page.rows)))}
+
+
 def _details(request: HttpRequest, run: Run) -> dict[str, Any]:
     return {
         "started": started_with(paths.agent_dir(run.id)) if run.started_at else None,
@@ -133,6 +145,7 @@ def _prompt(run: Run) -> str:
 
 TABS: dict[str, Callable[[HttpRequest, Run], dict[str, Any]]] = {
     "output": _output,
+    "activity": _activity,
     "changes": _changes,
     "checks": _checks,
     "events": _events,

@@ -26,7 +26,7 @@ urlpatterns = [
     ),
     *(
         path(f"{RUN}parts/{part}/", run_page.run_part, {"part": part}, name=f"run-part-{part}")
-        for part in ("head", "checks", "events", "questions")
+        for part in ("head", "checks", "events", "activity", "questions")
     ),
     path(f"{RUN}parts/output/", output.output_part, name="run-part-output"),
     path(f"{RUN}parts/since/", output.output_since, name="run-part-since"),
