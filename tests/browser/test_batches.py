@@ -1,6 +1,7 @@
 """From the start of a batch to its end in a real browser, with scripted agents."""
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +151,45 @@ def test_an_answer_on_the_page_sends_the_task_on(
     needs.get_by_role("button", name="Answer").click()
     expect(page.locator(".notice")).to_contain_text("goes on with it")
     settled(page, "completed")
+
+
+def test_a_hundred_thousand_lines_are_followed_windowed_and_found(
+    page: Page, installation: Installation, go: Callable[[str], Path], look: Look
+) -> None:
+    shop = installation.shop("long")
+    installation.add_task(
+        "long",
+        "Talk much <b>bold</b> \u202efdp",
+        "spam 100000 60",
+        f"wait-file {go('more')}",
+        "print after all \x1b]8;;http://evil\x07link",
+        f"wait-file {go('end')}",
+        'write "<img src=x onerror=alert(1)>.txt" x',
+    )
+    start_all(page, shop)
+    row = page.locator("table.runs tbody tr").first
+    expect(row).to_contain_text("Talk much <b>bold</b> <U+202E>fdp")
+    reached(page, lambda: "100000" in row.inner_text() or "99999" in row.inner_text())
+    began = time.monotonic()
+    row.get_by_role("link").first.click()
+    log = page.locator("#log")
+    expect(log.locator(".l").last).to_have_attribute("id", re.compile("L(100000|99999)$"))
+    assert time.monotonic() - began < 5
+    assert log.locator(".l").count() <= 1000
+    go("more").touch()
+    expect(log).to_contain_text("after all link")
+    at_end = "log => log.scrollHeight - log.scrollTop - log.clientHeight < 60"
+    reached(page, lambda: bool(log.evaluate(at_end)))
+    page.get_by_text(re.compile("lines above, load")).click()
+    expect(log.locator(".l").first).to_have_attribute("id", re.compile(r"L98\d{3}$"))
+    page.get_by_label("Line number").fill("54321")
+    page.get_by_role("button", name="Go").click()
+    expect(page.locator("#L54321.linked")).to_be_visible()
+    go("end").touch()
+    settled(page, "completed")
+    page.get_by_role("link", name=re.compile("Changes")).click()
+    expect(page.locator("#file-1 summary")).to_contain_text("<img src=x onerror=alert(1)>.txt")
+    look(page, "run-odd-name")
 
 
 def test_two_clicks_start_one_batch(

@@ -69,7 +69,7 @@ def test_batch(page: Client, size: int, django_assert_num_queries: DjangoAssertN
     stages = size < 150  # of very many runs the stages are not drawn
     with django_assert_num_queries(SIGNED_IN + 14 + stages):
         assert page.get(url).status_code == 200
-    with django_assert_num_queries(2 + 8):
+    with django_assert_num_queries(2 + 5):
         assert page.get(f"{url}parts/head/").status_code == 200
     with django_assert_num_queries(2 + 4):
         assert page.get(f"{url}tasks/3/").status_code == 200
