@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from batches.models import Batch, Run
@@ -83,6 +84,8 @@ def _context(request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
         "may_operate": _may_operate(request, workspace),
         "batch": _shown_batch(workspace),
         "needs": needs_of(workspace),
+        # A part of a page is no page to come back to.
+        "here": f"{reverse('workspace', args=[workspace.id])}?{wanted.address()}",
     }
     if wanted.view == "board":
         found = _columns(workspace, wanted)

@@ -31,8 +31,8 @@ LABEL = 22
 class Node:
     task: Task
     label: str
-    x: float
-    y: float
+    x: int
+    y: int
     matches: bool
 
 
@@ -119,8 +119,8 @@ def _nodes(tasks: Sequence[Task], picture: Picture, words: str) -> list[Node]:
         Node(
             task=task,
             label=clip(task.title, LABEL),
-            x=round(x, 1),
-            y=round(y, 1),
+            x=round(x),
+            y=round(y),
             matches=bool(words) and words.lower() in task.title.lower(),
         )
         for task, (x, y) in zip(tasks, picture.spots, strict=True)

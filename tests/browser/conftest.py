@@ -83,7 +83,7 @@ def _note(said: Any, wrong: list[str]) -> None:
     # A browser tells of every refused request; our pages say such things in words.
     expected = ("WebSocket", "status of 4")
     if said.type == "error" and not any(text in said.text for text in expected):
-        wrong.append(f"{said.text} ({said.location})")
+        wrong.append(f"{said.text} {said.location}")
 
 
 @pytest.fixture

@@ -16,10 +16,17 @@ class Installation(Site):
     def __init__(self, folder: Path, empty: bytes, **variables: str) -> None:
         super().__init__(folder, empty, CODEFRAME_WORKSPACE_ROOTS=str(folder), **variables)
         self.address = ""
+        self._web: Started | None = None
 
     def open(self) -> None:
-        web = self.start("web", "--port", "0")
+        """At the address it had before, if it had one."""
+        port = self.address.rstrip("/").rpartition(":")[2] or "0"
+        web = self._web = self.start("web", "--port", port)
         self.address = wait_for(lambda: _address(web), "the web server says where it is")
+
+    def shut(self) -> None:
+        assert self._web is not None
+        self._web.kill()
 
     def work(self) -> Started:
         worker = self.start("worker", CODEFRAME_WORKERS="2")
@@ -43,6 +50,15 @@ class Installation(Site):
         script = (
             "from tasks.models import Task; from tasks.blockers import ask\n"
             f"ask(task=Task.objects.get(id={task!r}), question={question!r}, by='test')"
+        )
+        self.good("shell", "--no-imports", "-c", script)
+
+    def many_events(self, workspace: str, count: int) -> None:
+        """As fast as the log takes them, one transaction each."""
+        script = (
+            "from tasks.models import Task\nfrom tasks.registry import update_task\n"
+            f"task = Task.objects.filter(workspace_id={workspace!r}).first()\n"
+            f"for n in range({count}): update_task(task=task, changes={{'priority': n}})"
         )
         self.good("shell", "--no-imports", "-c", script)
 

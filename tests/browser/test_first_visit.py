@@ -1,6 +1,6 @@
 """From a fresh state to a first task, as somebody does who has never seen the product."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import Look
 from tests.browser.installation import Installation
@@ -51,3 +51,28 @@ def test_the_account_makes_a_key_shown_once(page: Page, look: Look) -> None:
     expect(page.locator("pre.key")).to_have_count(0)
     page.get_by_role("button", name="Revoke nightly").click()
     expect(page.get_by_text("opens nothing any more")).to_be_visible()
+
+
+def test_without_a_script_everything_still_works_by_forms(
+    browser: Browser, context: BrowserContext, installation: Installation
+) -> None:
+    workspace = installation.shop("plain")
+    state = context.storage_state()
+    plain = browser.new_context(
+        base_url=installation.address, storage_state=state, java_script_enabled=False
+    )
+    page = plain.new_page()
+    page.goto(f"/workspaces/{workspace}/")
+    expect(page.locator("#live")).to_have_text("Reload to update")
+    page.get_by_role("link", name="Add a task").click()
+    page.get_by_label("Title").fill("By hand")
+    page.get_by_role("button", name="Add it", exact=True).click()
+    page.get_by_role("button", name="To backlog").click()
+    expect(page.get_by_text("It is backlog now.")).to_be_visible()
+    page.goto(f"/workspaces/{workspace}/")
+    page.get_by_label("Tick By hand").check()
+    page.get_by_role("button", name="Make ready").click()
+    expect(page.get_by_text("1 task made ready")).to_be_visible()
+    page.goto(f"/workspaces/{workspace}/graph/")
+    expect(page.locator(".node")).to_have_count(1)
+    plain.close()

@@ -144,7 +144,23 @@ def test_a_graph_of_200_tasks_can_be_read_searched_and_zoomed(
     page.get_by_label("Find a task").fill("Task 150")
     expect(page.locator(".node.match")).to_have_count(1)
     expect(page.locator(".node.match")).to_be_in_viewport()
-    look(page, "graph-found")
+
+
+def test_a_graph_of_2000_tasks_can_be_searched_and_moved_in(
+    page: Page, installation: Installation
+) -> None:
+    workspace = installation.shop("huge")
+    file = installation.folder / "huge.json"
+    file.write_text(json.dumps({"tasks": _many(2000)}))
+    installation.good("task", "import", "-w", "huge", str(file), "--ready")
+    page.goto(f"/workspaces/{workspace}/graph/")
+    expect(page.locator(".node")).to_have_count(2000)
+    page.get_by_label("Find a task").fill("Task 1999")
+    expect(page.locator("#graph-found")).to_have_text("1 task")
+    expect(page.locator(".node.match")).to_be_in_viewport()
+    page.get_by_role("button", name="Whole").click()
+    width = "document.querySelector('#graph svg').getBoundingClientRect().width"
+    assert page.evaluate(width) <= page.evaluate("document.getElementById('graph').clientWidth")
 
 
 def _many(count: int) -> list[dict[str, object]]:

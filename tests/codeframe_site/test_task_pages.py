@@ -1,5 +1,6 @@
 """What a person does to tasks on pages, for whom it is offered, and what is refused how."""
 
+import re
 from uuid import uuid4
 
 import pytest
@@ -315,6 +316,29 @@ def test_titles_answers_and_files_are_only_ever_text(page: Client, shop: Workspa
         assert "&lt;script&gt;" in text, url
         assert "<script>" not in text, url
         assert "javascript:" not in text, url
+
+
+def test_who_answers_comes_back_to_the_page_and_not_to_a_part_of_it(
+    page: Client, shop: Workspace
+) -> None:
+    task = task_row(shop, status="BLOCKED")
+    blocker = Blocker.objects.create(task=task, reason="question", question="Which?")
+    for part, back in (
+        (f"/workspaces/{shop.id}/parts/tasks/?q=do", f"/workspaces/{shop.id}/?view=board"),
+        (f"/tasks/{task.id}/part/", f"/tasks/{task.id}/"),
+    ):
+        there = re.findall(r'name="next" value="([^"]+)"', html(page.get(part)))
+        assert there
+        assert all(one.startswith(back) for one in there), part
+    response = page.post(f"/questions/{blocker.id}/answer/", {"answer": "This", "next": "/"})
+    assert response["Location"] == "/"
+    task.refresh_from_db()
+    assert task.status == "READY"
+    for bad in ({}, {"answer": " "}, {"answer": "x" * 20_001}, {"answer": "a\0b"}):
+        refused = page.post(f"/questions/{blocker.id}/answer/", bad, follow=True)
+        assert 'class="notice error"' in html(refused)
+    again = page.post(f"/questions/{blocker.id}/answer/", {"answer": "That"}, follow=True)
+    assert "answered already" in html(again)
 
 
 def test_filters_narrow_and_nonsense_is_left_out(page: Client, shop: Workspace) -> None:

@@ -281,10 +281,9 @@
     if (path && !socket) connect();
   });
   window.addEventListener("online", function () { if (path && !socket) connect(); });
-  window.addEventListener("pageshow", function (event) { if (event.persisted) location.reload(); });
+  window.addEventListener("pageshow", function (event) { if (path && event.persisted) location.reload(); });
 
   if (path) {
-    banner.textContent = "";
     say("connecting", "Connecting…");
     connect();
   }
