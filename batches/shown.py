@@ -9,6 +9,7 @@ from batches.models.run import LIVE
 from batches.supervisor import spool
 from batches.supervisor.spool import Chunk
 from costs import redaction
+from costs.redaction import Redactor
 
 PIECE = 1024 * 1024
 
@@ -21,26 +22,43 @@ def read_output(run: Run, stream: str, offset: int, limit: int) -> Chunk:
     return _masked(run, spool.read(folder, stream, offset, limit), folder)
 
 
-def read_tail(run: Run, stream: str, most: int) -> Chunk:
-    """As `spool.tail`."""
-    load_keys()
-    folder = paths.agent_dir(run.id)
-    return _masked(run, spool.tail(folder, stream, most), folder)
-
-
 def _masked(run: Run, chunk: Chunk, folder: Path) -> Chunk:
     redactor = redaction.known()
-    around = redactor.longest - 1
-    if around <= 0 or not chunk.data:
+    if redactor.longest < 2 or not chunk.data:
         return chunk
+    data, behind = _in_its_place(redactor, chunk, folder)
+    if run.status in LIVE and not behind:
+        data = data[: len(data) - redactor.unsure(data)]
+    return Chunk(chunk.stream, chunk.offset, data, chunk.cut)
+
+
+def _in_its_place(redactor: Redactor, chunk: Chunk, folder: Path) -> tuple[bytes, bytes]:
+    """Its bytes, masked, and those that follow: a secret may begin before, or end behind."""
+    around = redactor.longest - 1
     start = max(0, chunk.offset - around)
     before = spool.read(folder, chunk.stream, start, chunk.offset - start)
     after = spool.read(folder, chunk.stream, chunk.end, around)
     behind = after.data if not after.cut else b""
-    data = redactor.within(before.data if before.end == chunk.offset else b"", chunk.data, behind)
-    if run.status in LIVE and not behind:
-        data = data[: len(data) - redactor.unsure(data)]
+    ahead = before.data if before.end == chunk.offset else b""
+    return redactor.within(ahead, chunk.data, behind), behind
+
+
+def masked(folder: Path, chunk: Chunk) -> Chunk:
+    """A piece of a spool for pages: as long as it was, and what may be the beginning of a secret at
+    the very end is masked too, until more has come."""
+    load_keys()
+    redactor = redaction.known()
+    if redactor.longest < 2 or not chunk.data:
+        return chunk
+    data, behind = _in_its_place(redactor, chunk, folder)
+    unsure = 0 if behind else redactor.unsure(data)
+    data = data[: len(data) - unsure] + redaction.MASK.encode() * unsure
     return Chunk(chunk.stream, chunk.offset, data, chunk.cut)
+
+
+def mask_text(text: str) -> str:
+    load_keys()
+    return redaction.text(text)
 
 
 def mask_file(path: Path) -> None:

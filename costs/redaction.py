@@ -32,7 +32,7 @@ class Redactor:
     def data(self, value: bytes) -> bytes:
         if self._data is None:
             return value
-        return self._data.sub(lambda match: MASK.encode() * len(match[0]), value)
+        return self._data.sub(_masked_data, value)
 
     def within(self, before: bytes, data: bytes, after: bytes) -> bytes:
         """`data` as it is masked where it stands: a secret may begin before it or end behind."""
@@ -59,7 +59,12 @@ def _pattern(forms: list[str]) -> "re.Pattern[str] | None":
 
 
 def _masked(match: "re.Match[str]") -> str:
-    return MASK * len(match[0])
+    """Lines stay lines, so that line numbers stay true too."""
+    return re.sub(r"[^\n]", MASK, match[0])
+
+
+def _masked_data(match: "re.Match[bytes]") -> bytes:
+    return re.sub(rb"[^\n]", MASK.encode(), match[0])
 
 
 # -- what this process knows ---------------------------------------------------------------------
