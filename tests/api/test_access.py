@@ -129,13 +129,13 @@ def ask(world: World, api: Api, method: str, route: str) -> int:
     """Its status; which of those that let in does not matter here."""
     path = route
     for name in ("workspace", "task", "batch", "run", "blocker", "token"):
-        path = path.replace(f"<uuid:{name}_id>", str(world.ids.get(name, uuid4())))
+        path = re.sub(rf"<\w+:{name}_id>", str(world.ids.get(name, uuid4())), path)
     path = path.replace("<str:username>", "nobody")
     body = {
         name: str(world.ids["task"]) if value == "task" else value
         for name, value in TABLE[method, route].body.items()
     }
-    query = "?workspace=shop" if "<uuid" not in route else ""
+    query = "?workspace=shop" if "_id>" not in route else ""
     return api.raw(method, path + query, None if method == "GET" else body).status_code
 
 

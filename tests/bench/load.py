@@ -54,6 +54,7 @@ def run() -> list[Row]:
         eventually(lambda: _port(log), "the server says where it is")
         site = Site(_port(log), key)
         stack.enter_context(_process(folder, "worker"))
+        stack.callback(_end_batches)
         return asyncio.run(_measure(site, pid, workspace))
 
 
@@ -63,10 +64,7 @@ async def _measure(site: Site, pid: int, workspace: Workspace) -> list[Row]:
     show("One client and twenty that ask again at once, nothing else", rows)
     idle = await site.hammer("/health", clients=1, seconds=SECONDS, pause_s=0.02)
     batch, paths = await asyncio.to_thread(_noisy_batch, workspace)
-    try:
-        loaded, others = await _under_load(site, batch, paths)
-    finally:
-        await asyncio.to_thread(_end, batch)
+    loaded, others = await _under_load(site, batch, paths)
     show("Every other endpoint under load", others)
     return [
         _row("/health, nothing else", idle),
@@ -143,11 +141,12 @@ def _noisy_batch(workspace: Workspace) -> tuple[Batch, list[str]]:
     return batch, paths
 
 
-def _end(batch: Batch) -> None:
-    lifecycle.cancel_batch(batch_id=batch.id)
-    ended = Batch.objects.filter(id=batch.id, finished_at__isnull=False)
-    eventually(ended.exists, "the batch is cancelled")
-    connection.close()
+def _end_batches() -> None:
+    """While the worker is still there to end their agents, whatever went wrong."""
+    active = Batch.objects.filter(finished_at__isnull=True)
+    for batch in active:
+        lifecycle.cancel_batch(batch_id=batch.id)
+    eventually(lambda: not active.exists(), "the agents have ended")
 
 
 def _row(what: str, answers: Answers) -> Row:
