@@ -60,6 +60,7 @@ class OneVisitHandler(ASGIHandler):
             LIMITS.leave()
             return
         visit: Future[HttpResponseBase] = Future()
+        visit.set_running_or_notify_cancel()  # a thread is not ended by who no longer waits for it
         visit.add_done_callback(lambda _: loop.call_soon_threadsafe(LIMITS.leave))
         answer = asyncio.wrap_future(visit)
         begin = partial(self._threads.submit, self._visit, visit, scope, body)
@@ -69,7 +70,7 @@ class OneVisitHandler(ASGIHandler):
         try:
             await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
-                await self._send(answer.result(), send)
+                await self._send(answer.result(), send, gone)
         finally:
             late.cancel()
             gone.cancel()
@@ -96,10 +97,18 @@ class OneVisitHandler(ASGIHandler):
         response.close()
         return cast("HttpResponseBase", response)
 
-    async def _send(self, response: HttpResponseBase, send: Any) -> None:
-        await self.send_response(response, send)
-        if response.streaming:
-            await asyncio.get_running_loop().run_in_executor(self._threads, response.close)
+    async def _send(self, response: HttpResponseBase, send: Any, gone: Any) -> None:
+        if not response.streaming:
+            await self.send_response(response, send)
+            return
+        sending = asyncio.ensure_future(self.send_response(response, send))
+        try:
+            await asyncio.wait((sending, gone), return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                await sending
+        finally:
+            sending.cancel()
+            self._threads.submit(response.close)
 
 
 def _whole(response: Any) -> HttpResponse:
