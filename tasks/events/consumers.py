@@ -38,7 +38,12 @@ class EventConsumer(AsyncConsumer):  # type: ignore[misc]
         """Raises Refused."""
         self.hub.require_room()
         asked = asked_of(self.scope)
-        return await asyncio.wrap_future(self.hub.readers.submit(lambda: self.door.admit(asked)))
+        self.hub.entering += 1
+        try:
+            asking = self.hub.readers.submit(lambda: self.door.admit(asked))
+            return await asyncio.wrap_future(asking)
+        finally:
+            self.hub.entering -= 1
 
     async def serve(self, sink: Any) -> int:
         """Until the end; gives the code to close with. Raises Refused."""

@@ -47,6 +47,8 @@ class Hub:
         self.figures = Figures()
         self.readers = Readers()
         self.draining = False
+        self.entering = 0
+        """Whose right to a stream is being asked for."""
         self._most = most
         self._most_per_user = most_per_user
         self._patience_s = patience_s
@@ -70,7 +72,7 @@ class Hub:
         """Before anything is asked of the database. Raises Refused."""
         if self.draining:
             raise Refused(503, "the server restarts: come back in a moment")
-        if len(self._streams) >= self._most:
+        if len(self._streams) + self.entering >= self._most:
             self._refuse("too many streams are open here")
 
     def join(self, stream: "Stream", lost: Lost) -> Topic:

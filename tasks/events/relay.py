@@ -17,7 +17,7 @@ from tasks.events.wakeup import Kick, Wakeup, make_wakeup
 log = logging.getLogger(__name__)
 
 PAGE = 1000
-GAP_S = 0.05
+GAP_S = 0.03
 """Between two deliveries: what is committed meanwhile goes out in one frame."""
 GAP_PER_STREAM_S = 0.0001
 RETRY_S = (0.05, 2.0)
@@ -86,7 +86,9 @@ class Relay:
             wakeup.wait(self._kick)
 
     def _pass(self) -> bool:
-        """Whether there is more to read."""
+        """Whether there is more to read. The pause comes before reading: what is committed in it
+        would have to wait for the next."""
+        self._keep_the_gap()
         tails = self._tails()
         if not tails or self._ended.is_set():
             return False
@@ -97,7 +99,6 @@ class Relay:
         }
         if not any(found.values()):
             return False
-        self._keep_the_gap()
         self._deliver(found).wait(PATIENCE_S)
         self._delivered_at = time.monotonic()
         return any(len(lines) == PAGE for lines in found.values())

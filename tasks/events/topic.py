@@ -68,6 +68,8 @@ class Topic:
             ):
                 break
             drop, size = drop + 1, size + len(line.text)
+        if not drop:
+            return
         self.start = self._lines[drop - 1].seq
         del self._lines[:drop]
         self._size -= size

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from django.db import connection
 
 CHANNEL = "codeframe_events"
-LOOK_S = 0.025
+LOOK_S = 0.015
 """Between two looks at SQLite's counter, which cost some ten microseconds each."""
 POLL_S = 1.0
 """A look without a cause: a pooler in between may swallow what PostgreSQL sends."""

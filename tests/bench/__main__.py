@@ -12,6 +12,7 @@ BENCHES = {
     "completion": "One completion, without an agent",
     "latency": "From commit to agent, from kill to takeover, from cancel to the end",
     "load": "/health beside slow clients, waiting requests and agents that print",
+    "streams": "Events from their commit to the clients of a web server",
     "overhead": "One task in a batch of 50 that do next to nothing",
 }
 

@@ -101,6 +101,16 @@ class Client:
     def ack(self, seq: int) -> None:
         """Only sockets can."""
 
+    def heard(self, frame: Word) -> Word:
+        """Whoever is told of events goes on waiting for more."""
+        if frame["type"] == "events":
+            self.wire.deadline = time.monotonic() + PATIENCE_S
+        return frame
+
+    def hurry(self) -> None:
+        """Takes as much at once as others do."""
+        self.wire.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+
     def drop(self) -> None:
         self.wire.drop()
 
@@ -134,7 +144,7 @@ class SocketClient(Client):
             if opcode == 9:
                 self._send(10, data)
             elif opcode == 1:
-                yield json.loads(data)
+                yield self.heard(json.loads(data))
 
     def ack(self, seq: int) -> None:
         self.say(json.dumps({"type": "ack", "seq": seq}))
@@ -193,10 +203,10 @@ class SseClient(Client):
             body = json.loads(fields["data"])
             if "event" in fields:
                 assert fields["event"] == body["type"]
-                yield body
+                yield self.heard(body)
             else:
                 assert int(fields["id"]) == body["seq"]
-                yield {"type": "events", "events": [body], "cursor": body["seq"]}
+                yield self.heard({"type": "events", "events": [body], "cursor": body["seq"]})
 
     def _message(self) -> str:
         while b"\n\n" not in self._text:
