@@ -198,6 +198,7 @@ def _last_runs(batch: Batch) -> QuerySet[Run]:
     stages = Stage.objects.defer("detail").order_by("id")
     return (
         Run.objects.filter(batch=batch, superseded=False)
+        .defer("agent_state")
         .order_by("position", "attempt")
         .defer("expected_gates")
         .prefetch_related(Prefetch("gate_records", gates), Prefetch("stages", stages))
