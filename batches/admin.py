@@ -102,7 +102,7 @@ class RunAdmin(HistoryAdmin):
     search_help_text = "Beginning of an id of a run, batch or task, a title or a reason code"
     ordering = ["-created_at"]
     id_columns = ["pk", "batch", "task"]
-    heavy = ["message", "expected_gates", "verification_reason"]
+    heavy = ["message", "expected_gates", "verification_reason", "agent_state"]
     actions = ["stop"]
 
     def view_on_site(self, obj: Run) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from batches import paths
 from batches.engine_setup import kind_of
 from batches.engines import load
+from batches.engines.base import Engine
 from batches.models import Batch, Run
 from batches.reasons import Reason
 
@@ -33,7 +34,7 @@ class Session:
     """What the reader of its output knew at the session's last end."""
 
 
-def earlier(run: Run) -> Run | None:
+def earlier(run: Run, engine: Engine) -> Run | None:
     """The attempt before, when this one can go on from it."""
     if run.attempt < 2 or run.task_id is None:
         return None
@@ -43,7 +44,8 @@ def earlier(run: Run) -> Run | None:
     if before is None or before.reason not in GOES_ON_AFTER or not before.session_id:
         return None
     home = _home(before.session_home or before.id)
-    return before if home.is_dir() and not before.tree_kept else None
+    kept = home.is_dir() and engine.has_session(home, before.session_id)
+    return before if kept and not before.tree_kept else None
 
 
 def session_of(run: Run, batch: Batch) -> Session:

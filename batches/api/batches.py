@@ -225,7 +225,8 @@ def full_batch(batch: Batch) -> dict[str, Any]:
 
 
 def last_runs(batch: Batch) -> QuerySet[Run]:
-    return Run.objects.filter(batch=batch, superseded=False).order_by("position")
+    rows = Run.objects.filter(batch=batch, superseded=False)
+    return rows.defer("agent_state").order_by("position")
 
 
 def _filtered(rows: QuerySet[Batch], request: Request) -> QuerySet[Batch]:

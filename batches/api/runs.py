@@ -83,7 +83,7 @@ class TaskRunsView(TaskView):
         query=QUERY,
     )
     def get(self, request: Request, task_id: RowId) -> Response:
-        return listed(Run.objects.filter(task=self.task(task_id)), request)
+        return listed(Run.objects.filter(task=self.task(task_id)).defer("agent_state"), request)
 
 
 class BatchRunsView(BatchView):
@@ -97,7 +97,7 @@ class BatchRunsView(BatchView):
         query=QUERY,
     )
     def get(self, request: Request, batch_id: UUID) -> Response:
-        return listed(Run.objects.filter(batch=self.batch(batch_id)), request)
+        return listed(Run.objects.filter(batch=self.batch(batch_id)).defer("agent_state"), request)
 
 
 def listed(rows: QuerySet[Run], request: Request) -> Response:

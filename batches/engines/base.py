@@ -93,6 +93,10 @@ class Engine(Protocol):
         """Reads what the program prints; None when its output is for people alone."""
         return None
 
+    def has_session(self, home: Path, session_id: str) -> bool:
+        """Whether `home` still holds it."""
+        return True
+
     def provider_of(self, model: str) -> str:
         """Who serves a model, as price lists name them; empty where that is not known."""
         return ""

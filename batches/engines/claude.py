@@ -47,17 +47,29 @@ class ClaudeEngine(AgentEngine):
         # As root it refuses to skip permissions unless told that this is no person's machine.
         return values | ({"IS_SANDBOX": "1"} if is_root() else {})
 
+    def has_session(self, home: Path, session_id: str) -> bool:
+        return bool(_sessions(home, session_id))
+
     def write_config(self, request: EngineRequest) -> None:
         """A session is looked for by the folder it was in; the next attempt has another tree."""
         if not request.session_id:
             return
-        projects = _config(request.home) / "projects"
-        here = projects / re.sub(r"[^A-Za-z0-9]", "-", str(request.tree.resolve()))
-        name = f"{request.session_id}.jsonl"
-        found = sorted(projects.glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
+        here = (
+            _config(request.home)
+            / "projects"
+            / re.sub(r"[^A-Za-z0-9]", "-", str(request.tree.resolve()))
+        )
+        found = _sessions(request.home, request.session_id)
         if found and found[-1].parent != here:
             here.mkdir(mode=0o700, parents=True, exist_ok=True)
-            shutil.copy2(found[-1], here / name)
+            shutil.copy2(found[-1], here / found[-1].name)
+
+
+def _sessions(home: Path, session_id: str) -> list[Path]:
+    """Of each folder that it went on in, the newest last; the id is the agent's own word."""
+    name = f"{session_id}.jsonl"
+    found = [path for path in (_config(home) / "projects").glob("*/*.jsonl") if path.name == name]
+    return sorted(found, key=lambda path: path.stat().st_mtime)
 
 
 def _config(home: Path) -> Path:

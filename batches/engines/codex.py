@@ -49,6 +49,10 @@ class CodexEngine(AgentEngine):
     def settings(self, request: EngineRequest) -> dict[str, str]:
         return {"CODEX_HOME": str(_config(request.home))}
 
+    def has_session(self, home: Path, session_id: str) -> bool:
+        kept = (_config(home) / "sessions").rglob("*.jsonl")
+        return any(path.stem.endswith(session_id) for path in kept)
+
     def write_config(self, request: EngineRequest) -> None:
         folder = _config(request.home)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

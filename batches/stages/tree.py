@@ -5,6 +5,8 @@ from uuid import UUID
 
 from batches import paths
 from batches.context import RunContext
+from batches.engine_setup import kind_of
+from batches.engines import load
 from batches.gates import catalog
 from batches.integration import trees
 from batches.integration.capture import snapshot
@@ -42,7 +44,7 @@ def _lay_earlier_work(context: RunContext, tree: Path, base: str) -> UUID | None
 
     None begins anew: there is nothing to go on from, or it no longer fits what was integrated.
     """
-    before = earlier(context.run)
+    before = earlier(context.run, load(kind_of(context.batch)))
     if before is None:
         return None
     store = context.place.store
@@ -75,7 +77,9 @@ def _workspace_itself(context: RunContext) -> Path:
             ref = f"refs/codeframe/before/{run.id}"
             git.publish(store, ref=ref, new=before.commit, old=git.resolve(store, ref))
             context.save_later(base_commit=before.commit, expected_gates=_gates_of(context, tree))
-            last = earlier(run)  # its work is in the workspace already
+            last = earlier(
+                run, load(kind_of(context.batch))
+            )  # its work is in the workspace already
             context.save_later(continues=last.id if last else None)
     return tree
 

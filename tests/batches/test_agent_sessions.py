@@ -102,3 +102,15 @@ def test_work_that_no_longer_fits_is_begun_anew(
     last = claude.calls()[-1]
     assert "--resume" not in last["argv"]
     assert "Question: Which?" in last["prompt"]
+
+
+def test_a_session_that_is_gone_is_begun_anew(workspace: Workspace, claude: Program) -> None:
+    task, batch = ask(workspace, claude)
+    for kept_file in Path(claude.calls()[0]["env"]["CLAUDE_CONFIG_DIR"]).rglob("*.jsonl"):
+        kept_file.unlink()
+    blocker = answer_blocker(blocker=Blocker.objects.get(task=task), answer="Green.", by="ann")
+    send_on(blocker=blocker, by="ann")
+    run_batch(batch)
+    assert (batch.status, last_run(task).continues) == ("COMPLETED", None)
+    assert "--resume" not in claude.calls()[-1]["argv"]
+    assert "Answer: Green." in claude.calls()[-1]["prompt"]

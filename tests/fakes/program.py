@@ -9,6 +9,8 @@ from typing import Any
 
 from tests.fakes import AGENT
 
+SESSION = "5b1d0c1e-0000-4000-8000-000000000001"
+"""Of the lines in tests/batches/engines/lines; kept in the home as Claude Code keeps it."""
 _WRAPPER = """\
 #!{python}
 import json, os, sys
@@ -19,6 +21,11 @@ note = {{"argv": sys.argv[1:], "env": dict(os.environ), "cwd": os.getcwd(),
         "prompt": sys.stdin.read(), "files": sorted(os.listdir("."))}}
 with (folder / "calls.jsonl").open("a") as log:
     log.write(json.dumps(note) + "\\n")
+config = os.environ.get("CLAUDE_CONFIG_DIR")
+if config:
+    kept = Path(config, "projects", "here", {session!r} + ".jsonl")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.touch()
 script = folder / f"attempt-{{attempt}}"
 lines = (script if script.exists() else folder / "attempt-1").read_text().splitlines()
 os.execv({agent[0]!r}, [*{agent!r}, *lines])
@@ -32,7 +39,9 @@ class Program:
         self.folder = folder / f"program-{name}"
         self.folder.mkdir()
         self.path = self.folder / name
-        text = _WRAPPER.format(python=sys.executable, folder=str(self.folder), agent=AGENT)
+        text = _WRAPPER.format(
+            python=sys.executable, folder=str(self.folder), agent=AGENT, session=SESSION
+        )
         self.path.write_text(text)
         self.path.chmod(0o755)
 
