@@ -158,6 +158,6 @@ def _last_runs(batch: Batch) -> QuerySet[Run]:
     return (
         Run.objects.filter(batch=batch, superseded=False)
         .order_by("position", "attempt")
-        .defer("expected_gates")
+        .defer("expected_gates", "agent_state")
         .prefetch_related(Prefetch("gate_records", gates))
     )
