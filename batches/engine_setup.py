@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from batches.engines import AGENTS
+from batches.engines import NAMED
 from batches.models import Batch
 
 
@@ -16,7 +16,7 @@ def kind_of(batch: Batch) -> str:
 
 def with_settings(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Never recorded with a batch: the next host may have other ones."""
-    if kind not in AGENTS:
+    if kind not in NAMED:
         return dict(options)
     own = {"permission": settings.AGENT_PERMISSION}
     if program := settings.ENGINE_PROGRAMS.get(kind):
