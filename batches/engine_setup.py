@@ -19,6 +19,8 @@ def with_settings(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in NAMED:
         return dict(options)
     own = {"permission": settings.AGENT_PERMISSION}
+    if kind == "builtin":
+        own |= settings.BUILTIN_OPTIONS
     if program := settings.ENGINE_PROGRAMS.get(kind):
         own["program"] = program
     return own | {name: value for name, value in options.items() if name != "program"}

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.db.models import Sum
 
+from batches import admission
 from batches.answering import send_on
+from batches.errors import InvalidOptions
 from batches.models import Batch, Run
 from batches.models.run import RunStatus
 from costs.models import Usage as UsageRow
@@ -160,3 +162,26 @@ def test_a_kill_while_usage_streams_loses_and_doubles_nothing(workspace: Workspa
         assert recorded(batch) == told(server)
     assert Run.objects.filter(task=task).count() == 2
     assert event_types(batch, prefix="RUN_USAGE")
+
+
+def test_the_server_says_where_its_own_model_is(workspace: Workspace, settings: Any) -> None:
+    make_task(workspace)
+    with model_server(written("a.txt", input=5), Turn("Done.")) as server:
+        settings.BUILTIN_OPTIONS = {
+            "provider": "openai",
+            "base_url": f"{server.url}/v1",
+            "key_name": "",
+            "model": "local-model",
+            "max_turns": 2,
+        }
+        chosen = admission.engine_options("builtin")
+        batch = run_batch(make_batch(workspace, engine="builtin", engine_options=chosen))
+    assert batch.status == "COMPLETED"
+    assert UsageRow.objects.filter(batch_id=batch.id, cost_usd=None).count() == 2  # unpriced
+
+
+def test_wrong_options_are_told_before_anything_starts(workspace: Workspace, settings: Any) -> None:
+    make_task(workspace)
+    settings.BUILTIN_OPTIONS = {"max_turns": "many"}
+    with pytest.raises(InvalidOptions, match="max_turns must be a whole number"):
+        make_batch(workspace, engine="builtin", engine_options={"kind": "builtin"}, model=MODEL)
