@@ -233,3 +233,13 @@ def test_an_agent_that_was_stopped_is_stopped_whatever_it_said() -> None:
     evidence = Evidence(ended_ok=False, ended_text="error during execution")
     record = ExitRecord(cause=Cause.STOPPED, code=0)
     assert load("claude").outcome(record, b"", b"", evidence).kind == "stopped"
+
+
+def test_a_stream_that_claude_gave_up_and_asked_for_again_is_charged_once() -> None:
+    """Its delta has no reason for a stop, and the total leaves it out."""
+    lines = lines_of("claude-ok.jsonl")
+    given_up = [line.replace(b'"m1"', b'"m0"') for line in lines[1:6]]
+    given_up[3] = given_up[3].replace(b'"tool_use"', b"null")
+    again = [lines[0], *(line for line in given_up if b'"assistant"' not in line), *lines[1:]]
+    events = read_all(parser_of("claude-ok.jsonl"), again)
+    assert spent(events) == Tokens(input=36738, cache_read=22122, output=43)
