@@ -8,7 +8,7 @@ from uuid import UUID
 
 from batches.caps import refuse_caps_that_cannot_be_kept
 from batches.engine_setup import with_settings
-from batches.engines import AGENTS, UnknownEngineError, load
+from batches.engines import NAMED, UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
 from batches.keys import load_keys
@@ -103,11 +103,11 @@ def admit(
 def engine_options(name: str) -> dict[str, Any]:
     """Of an engine by its name, as recorded in the batch. Raises InvalidOptions."""
     row = CommandEngine.objects.filter(name=name, enabled=True).first()
-    if row is None and name in AGENTS:
+    if row is None and name in NAMED:
         return {"kind": name}
     if row is None:
         named = CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)
-        known = ", ".join(("command", *AGENTS, *named))
+        known = ", ".join(("command", *NAMED, *named))
         raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
     return {"kind": "command", **row.options()}
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from batches.engine_setup import with_settings
 from batches.engine_versions import agent_engine, known
-from batches.engines import AGENTS
+from batches.engines import NAMED
 from batches.engines.command import CommandEngine as Adapter
 from batches.models import CommandEngine
 
@@ -26,7 +26,7 @@ class EngineInfo:
 
 def engines() -> list[EngineInfo]:
     """Agents first, then command engines by name. One query."""
-    return [*map(_agent, AGENTS), *map(_command, CommandEngine.objects.order_by("name"))]
+    return [*map(_agent, NAMED), *map(_command, CommandEngine.objects.order_by("name"))]
 
 
 def usable() -> list[EngineInfo]:

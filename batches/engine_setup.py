@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from batches.engines import AGENTS
+from batches.engines import NAMED
 from batches.models import Batch
 
 
@@ -16,9 +16,11 @@ def kind_of(batch: Batch) -> str:
 
 def with_settings(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Never recorded with a batch: the next host may have other ones."""
-    if kind not in AGENTS:
+    if kind not in NAMED:
         return dict(options)
     own = {"permission": settings.AGENT_PERMISSION}
+    if kind == "builtin":
+        own |= settings.BUILTIN_OPTIONS
     if program := settings.ENGINE_PROGRAMS.get(kind):
         own["program"] = program
     return own | {name: value for name, value in options.items() if name != "program"}

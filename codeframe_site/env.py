@@ -1,5 +1,6 @@
 """Typed readers of environment variables; docs/settings.md lists each one read here."""
 
+import json
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -51,6 +52,18 @@ def choice(name: str, default: str, allowed: Collection[str], help_text: str) ->
 def names(name: str, default: str, help_text: str) -> list[str]:
     """A comma-separated list; blanks are dropped."""
     return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
+
+
+def options(name: str, help_text: str) -> dict[str, Any]:
+    """A JSON object; what is in it, its reader checks."""
+    raw = text(name, "", help_text)
+    try:
+        value = json.loads(raw or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object")
+    return value
 
 
 def address(name: str, schemes: Sequence[str], help_text: str) -> str:

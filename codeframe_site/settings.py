@@ -243,6 +243,10 @@ AGENT_PERMISSION = env.choice(
     ("BYPASS", "EDITS", "READ"),
     "What agents may do without asking in their own trees: all (bypass), edit files, or read",
 ).lower()
+BUILTIN_OPTIONS = env.options(
+    "CODEFRAME_BUILTIN_OPTIONS",
+    "Options of the built-in agent as a JSON object; see docs/builtin-agent.md",
+)
 
 REDIS_URL = env.address(
     "CODEFRAME_REDIS_URL",

@@ -16,8 +16,10 @@ ENGINES = {
     "gemini": "batches.engines.gemini.GeminiEngine",
     "builtin": "batches.engines.builtin.engine.BuiltinEngine",
 }
-AGENTS = ("claude", "codex", "opencode", "gemini", "builtin")
-"""Those that know one program; the command engine knows any, and none well."""
+AGENTS = ("claude", "codex", "opencode", "gemini")
+"""Those that know a program of somebody else; the command engine knows any, and none well."""
+NAMED = (*AGENTS, "builtin")
+"""Those that a batch chooses by these names; command engines have names of their own."""
 
 
 class UnknownEngineError(LookupError):

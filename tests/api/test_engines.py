@@ -36,6 +36,7 @@ def test_only_what_works_is_offered(api: Api) -> None:
         "codex",
         "opencode",
         "gemini",
+        "builtin",
         "fixer",
         "gone",
     ]

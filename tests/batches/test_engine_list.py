@@ -60,7 +60,7 @@ def test_a_key_or_a_log_in_on_the_host_makes_it_usable(
     assert (info("codex").usable, info("codex").login) == (True, str(login))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     assert info("codex").login == "OPENAI_API_KEY"
-    assert [found.name for found in usable()] == ["codex"]
+    assert [found.name for found in usable()] == ["codex", "builtin"]  # one key, two engines
 
 
 def test_listing_starts_nothing_and_a_job_finds_the_version(

@@ -18,7 +18,9 @@ from batches.engines.base import (
 from batches.engines.builtin.errors import EXIT_CODES
 from batches.engines.builtin.parser import BuiltinParser
 from batches.engines.builtin.settings import (
+    ADDRESSES,
     KEYS,
+    OPENAI,
     USUAL,
     Settings,
     SettingsError,
@@ -66,8 +68,16 @@ class BuiltinEngine(AgentEngine):
     def provider_of(self, model: str) -> str:
         return provider_of(model)
 
+    def login(self) -> str:
+        """A key, or the address of a server that may need none."""
+        environment = server_environment()
+        return next(
+            (name for name in (*self.keys, *ADDRESSES.values()) if environment.get(name)), ""
+        )
+
     def not_logged_in(self) -> str:
-        return f"set {' or '.join(self.keys)} for the server, or OPENAI_BASE_URL to a local server."
+        keys = " or ".join(self.keys)
+        return f"set {keys} for the server, or {ADDRESSES[OPENAI]} to a server of your own."
 
     def prepare(self, request: EngineRequest) -> Launch:
         model = request.model or str(request.options.get("model") or "")
@@ -113,11 +123,12 @@ class BuiltinEngine(AgentEngine):
             chosen = settings_of(options, model, environment)
         except SettingsError as error:
             return Problem(reason=Reason.ENGINE_ERROR, sentence=str(error))
-        needs_key = chosen.base_url in USUAL.values()
-        if model and needs_key and not environment.get(chosen.key_name):
+        if chosen.base_url not in USUAL.values() or environment.get(chosen.key_name):
+            return None
+        if model:
             said = f"set {chosen.key_name} for the server to use {model}."
             return Problem(reason=Reason.AUTH, sentence=said)
-        return None
+        return None if self.login() else Problem(reason=Reason.AUTH, sentence=self.not_logged_in())
 
 
 def _no_model(model: str) -> Problem | None:

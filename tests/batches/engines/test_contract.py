@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from batches.engines import AGENTS, load
+from batches.engines import NAMED, load
 from batches.engines.events import (
     Ended,
     FileChange,
@@ -70,7 +70,7 @@ def test_every_token_counts_once(file: str) -> None:
 
 
 def test_a_good_run_of_every_agent_is_here() -> None:
-    assert {engine_of(file) for file in GOOD} == set(AGENTS)
+    assert {engine_of(file) for file in GOOD} == set(NAMED)
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -150,7 +150,7 @@ def test_garbage_between_the_lines_changes_nothing(file: str) -> None:
     assert read_all(parser_of(file), noisy) == usual
 
 
-@pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.parametrize("kind", NAMED)
 @pytest.mark.parametrize("line", GARBAGE)
 def test_garbage_alone_never_raises(kind: str, line: bytes) -> None:
     parser = parser_of(f"{kind}-ok.jsonl")
@@ -191,7 +191,7 @@ def test_a_reader_that_goes_on_from_any_line_counts_as_one_that_read_all(file: s
         (400, "bad_request", False),
     ],
 )
-@pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.parametrize("kind", NAMED)
 def test_what_the_provider_refused_is_known_by_its_status(
     kind: str, status: int, reason: str, later: bool
 ) -> None:

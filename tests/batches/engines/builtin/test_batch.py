@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from django.db.models import Sum
 
+from batches import admission
 from batches.answering import send_on
+from batches.errors import InvalidOptions
 from batches.models import Batch, Run
 from batches.models.run import RunStatus
 from costs.models import Usage as UsageRow
@@ -24,9 +26,18 @@ from tests.batches.conducting import (
     run_batch,
     wait_until,
 )
-from tests.batches.engines.builtin.running import KEY, held_turn
+from tests.batches.engines.builtin.running import KEY
 from tests.factories import make_batch, make_task, make_workspace
-from tests.fakes.model_server import Call, ModelServer, Script, Turn, Usage, model_server, status
+from tests.fakes.model_server import (
+    Call,
+    ModelServer,
+    Script,
+    Turn,
+    Usage,
+    model_server,
+    stall,
+    status,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODEL = "claude-sonnet-4-5"
@@ -140,15 +151,37 @@ def test_a_question_waits_for_its_answer_and_the_session_goes_on(workspace: Work
 def test_a_kill_while_usage_streams_loses_and_doubles_nothing(workspace: Workspace) -> None:
     """The run is begun again by itself; what both attempts used is in the ledger once."""
     task = make_task(workspace)
-    turn, hold = held_turn()
     turns = [written(f"{n}.txt", input=100 * n, output=n) for n in range(1, 4)]
-    with model_server(*turns, turn) as server:
+    silent = Turn("A long story that is told slowly", faults=[stall()])
+    with model_server(*turns, silent) as server:
         batch = batch_of(workspace, server, max_retries=1)
         with conducting(batch):
             wait_until(lambda: len(server.requests) == 4, "the fourth request is there")
             (pid,) = agent_pids()
             os.kill(pid, signal.SIGKILL)
-            hold.set()
         assert recorded(batch) == told(server)
     assert Run.objects.filter(task=task).count() == 2
     assert event_types(batch, prefix="RUN_USAGE")
+
+
+def test_the_server_says_where_its_own_model_is(workspace: Workspace, settings: Any) -> None:
+    make_task(workspace)
+    with model_server(written("a.txt", input=5), Turn("Done.")) as server:
+        settings.BUILTIN_OPTIONS = {
+            "provider": "openai",
+            "base_url": f"{server.url}/v1",
+            "key_name": "",
+            "model": "local-model",
+            "max_turns": 2,
+        }
+        chosen = admission.engine_options("builtin")
+        batch = run_batch(make_batch(workspace, engine="builtin", engine_options=chosen))
+    assert batch.status == "COMPLETED"
+    assert UsageRow.objects.filter(batch_id=batch.id, cost_usd=None).count() == 2  # unpriced
+
+
+def test_wrong_options_are_told_before_anything_starts(workspace: Workspace, settings: Any) -> None:
+    make_task(workspace)
+    settings.BUILTIN_OPTIONS = {"max_turns": "many"}
+    with pytest.raises(InvalidOptions, match="max_turns must be a whole number"):
+        make_batch(workspace, engine="builtin", engine_options={"kind": "builtin"}, model=MODEL)

@@ -89,7 +89,7 @@ blocks = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(blocks, max_size=20), st.integers(1, 20_000))
 def test_no_call_is_ever_parted_from_its_result(found: list[list[Entry]], most: int) -> None:
     entries: list[Entry] = [User("task"), *(entry for block in found for entry in block)]

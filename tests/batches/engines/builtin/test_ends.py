@@ -26,7 +26,7 @@ from tests.batches.engines.builtin.running import (
     stop_when,
     told,
 )
-from tests.fakes.model_server import Call, Script, Turn, Usage, model_server
+from tests.fakes.model_server import Call, Script, Turn, Usage, model_server, stall
 
 WRITES = [
     Turn(
@@ -123,8 +123,8 @@ def test_a_session_goes_on_after_a_kill_in_the_middle_of_a_call(place: Place) ->
 @pytest.mark.parametrize("victim", ["agent", "supervisor"])
 def test_a_kill_while_usage_streams_loses_and_doubles_nothing(place: Place, victim: str) -> None:
     """The kill comes while an answer is under way; all that was answered before is told."""
-    turn, hold = held_turn()
-    with model_server(*WRITES[:6], turn) as server:
+    silent = Turn("A long story that is told slowly", faults=[stall()])
+    with model_server(*WRITES[:6], silent) as server:
         request = place.request(server.url, "Do it")
         with running(request) as handle:
             wait_until(lambda: len(server.requests) == 7, "the seventh request is there")
@@ -132,7 +132,6 @@ def test_a_kill_while_usage_streams_loses_and_doubles_nothing(place: Place, vict
             supervisor = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
             os.kill(pid if victim == "agent" else supervisor, signal.SIGKILL)
             ran = finished(request, handle)
-        hold.set()
         assert ran.tokens == told(server)
     assert ran.tokens.output == sum(11 * n + 1 for n in range(1, 7))
     assert ran.outcome.reason in (Reason.AGENT_KILLED, Reason.WORKER_LOST)

@@ -223,11 +223,15 @@ def test_without_a_key_the_usual_address_is_refused_before_the_start(
 ) -> None:
     from batches.engines.builtin.engine import BuiltinEngine
 
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    problem = BuiltinEngine().check({"model": "claude-x"})
-    assert problem is not None
-    assert problem.reason is Reason.AUTH
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for options in ({"model": "claude-x"}, {"model": "gpt-x"}, {}):
+        problem = BuiltinEngine().check(options)
+        assert problem is not None
+        assert problem.reason is Reason.AUTH
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:11434/v1")
+    assert BuiltinEngine().check({}) is None
+    assert BuiltinEngine().check({"model": "llama"}) is None
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     assert BuiltinEngine().check({"model": "claude-x"}) is None
     assert USUAL["anthropic"].startswith("https://")
