@@ -8,13 +8,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from batches import lifecycle
+from batches import lifecycle, recovery
 from batches.engines.command import CommandEngine as Adapter
 from batches.gates.outcomes import GateOutcome
 from batches.models import Batch, CommandEngine, Finding, GateRecord, Run, Stage
 from batches.models.batch import StopMode
 from batches.resuming import resume
 from tasks.admin_kit import AnyModelAdmin, AnyModelForm, HistoryAdmin, act_on_each
+from tasks.audit import audit
 
 FREE_COMMAND = "command"
 """The engine's name for a command line without a name of its own."""
@@ -41,7 +42,7 @@ class BatchAdmin(HistoryAdmin):
     search_help_text = "Beginning of an id, a workspace, a reason code or a person"
     ordering = ["-created_at"]
     heavy = ["message", "engine_options", "landing_detail", "verification_reason"]
-    actions = ["stop", "cancel", "resume"]
+    actions = ["stop", "cancel", "resume", "recover"]
 
     def view_on_site(self, obj: Batch) -> str:
         return reverse("batch", args=[obj.id])
@@ -58,6 +59,16 @@ class BatchAdmin(HistoryAdmin):
     def resume(self, request: HttpRequest, rows: QuerySet[Batch]) -> None:
         by = request.user.get_username()
         act_on_each(self, request, rows, lambda batch: resume(batch=batch, by=by), done="resumed")
+
+    @admin.action(description="Recover: send to the queue again", permissions=["operate"])
+    def recover(self, request: HttpRequest, rows: QuerySet[Batch]) -> None:
+        by = request.user.get_username()
+
+        def recover(batch: Batch) -> None:
+            recovery.send_again(batch)
+            audit(by, "batch.recover", batch.short_id)
+
+        act_on_each(self, request, rows, recover, done="sent to the queue again")
 
     def _end(
         self, request: HttpRequest, rows: QuerySet[Batch], mode: StopMode, *, done: str
