@@ -3,26 +3,19 @@ from django.contrib.auth.decorators import login_required
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from batches.web import pages as batch_pages
 from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
+from codeframe_site.operators.page import VERBS, operators_page, unstick
 from codeframe_site.ready import ready
 
 urlpatterns = [
     path("", include("codeframe_site.pages.urls")),
-    path("batches/", batch_pages.batch_list, name="batches"),
-    path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),
+    path("operators/", operators_page, name="operators"),
     *(
-        path(
-            f"batches/<uuid:batch_id>/{verb}/",
-            batch_pages.steer_batch,
-            {"verb": verb},
-            name=f"batch-{verb}",
-        )
-        for verb in batch_pages.STEERS
+        path(f"operators/{verb}/", unstick, {"verb": verb}, name=f"operators-{verb}")
+        for verb in VERBS
     ),
-    path("runs/<uuid:run_id>/", batch_pages.run_page, name="run"),
-    path("runs/<uuid:run_id>/stop/", batch_pages.stop_run, name="run-stop"),
+    path("", include("batches.web.urls")),
     path("api/v2/", include("codeframe_site.api_urls")),
     path("ready", ready),
     path("metrics", metrics),
