@@ -31,19 +31,33 @@ LINKS = ("http://", "https://")
 def task_page(request: HttpRequest, task_id: UUID) -> HttpResponse:
     task = task_row(request, task_id)
     stream = stream_of("workspaces", task.workspace_id, workspace_id=task.workspace_id)
-    context = _context(request, task) | {
-        "stream": stream,
-        "link": task.external_url if task.external_url.startswith(LINKS) else "",
-        "parts": Task.objects.filter(parent=task).only("id", "title", "status")[:RELATED_SHOWN],
-    }
+    context = (
+        _context(request, task)
+        | _related(task)
+        | {
+            "stream": stream,
+            "link": task.external_url if task.external_url.startswith(LINKS) else "",
+            "parts": Task.objects.filter(parent=task).only("id", "title", "status")[:RELATED_SHOWN],
+        }
+    )
     return render(request, "tasks/task.html", context)
 
 
 @require_safe
 @login_required
 def task_part(request: HttpRequest, task_id: UUID) -> HttpResponse:
-    """What changes while one looks: state, questions, runs, dependencies."""
+    """What its own events change: state, questions, runs."""
     return render(request, "tasks/task_part.html", _context(request, task_row(request, task_id)))
+
+
+@require_safe
+@login_required
+def task_edges(request: HttpRequest, task_id: UUID) -> HttpResponse:
+    """What other tasks' events change: the states of those before and after it."""
+    task = task_row(request, task_id)
+    context = {"task": task, "workspace": task.workspace} | _related(task)
+    context["may_operate"] = may(request, task.workspace, Role.OPERATOR)
+    return render(request, "tasks/task_edges.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -75,8 +89,6 @@ def _context(request: HttpRequest, task: Task) -> dict[str, Any]:
         "workspace": task.workspace,
         "may_operate": may_operate,
         "moves": moves_offered(task) if may_operate else [],
-        "after": _edges(task).select_related("depends_on")[:RELATED_SHOWN],
-        "before": task.dependent_edges.select_related("task")[:RELATED_SHOWN],
         "open": [b for b in questions if b.status == BlockerStatus.OPEN],
         "answered": [b for b in questions if b.status != BlockerStatus.OPEN],
         "runs": [(run, costs.get(run.id)) for run in shown],
@@ -86,8 +98,10 @@ def _context(request: HttpRequest, task: Task) -> dict[str, Any]:
     }
 
 
-def _edges(task: Task) -> Any:
-    return TaskDependency.objects.filter(task=task).order_by("id")
+def _related(task: Task) -> dict[str, Any]:
+    after = TaskDependency.objects.filter(task=task).order_by("id").select_related("depends_on")
+    before = TaskDependency.objects.filter(depends_on=task).order_by("id").select_related("task")
+    return {"after": after[:RELATED_SHOWN], "before": before[:RELATED_SHOWN]}
 
 
 def _questions(task: Task) -> Any:

@@ -46,6 +46,7 @@ urlpatterns = [
     path(f"{WORKSPACE}settings/forget/", settings.forget, name="workspace-forget"),
     path(TASK, task_page.task_page, name="task"),
     path(f"{TASK}part/", task_page.task_part, name="task-part"),
+    path(f"{TASK}edges/", task_page.task_edges, name="task-edges"),
     path(f"{TASK}edit/", edit_pages.edit_task, name="task-edit"),
     path(f"{TASK}move/", edit_pages.move, name="task-move"),
     path(f"{TASK}delete/", task_page.delete, name="task-delete"),

@@ -1,11 +1,13 @@
 """The number of queries of a page does not depend on how many rows there are."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from batches.models.batch import BatchStatus
 from batches.models.run import RunStatus
+from tasks.models import Blocker, Membership, TaskDependency
 from tasks.models.task import TaskStatus
 from tasks.web.columns import COLUMNS
 from tests.codeframe_site.rows import (
@@ -108,3 +110,38 @@ def test_operators(
         run_row(batch_row(workspace, BatchStatus.RUNNING), RunStatus.RUNNING)
     with django_assert_max_num_queries(SIGNED_IN + 14):
         assert page.get("/operators/").status_code == 200
+
+
+def test_task(page: Client, size: int, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    workspace = workspace_row()
+    first, *others = many_tasks(workspace, size, TaskStatus.READY)
+    TaskDependency.objects.bulk_create(
+        TaskDependency(task=other, depends_on=first) for other in others[1:]
+    )
+    Blocker.objects.bulk_create(
+        Blocker(task=first, reason="question", question=f"Which {n}?") for n in range(size)
+    )
+    for number in range(size // 10):
+        run_row(batch_row(workspace), task=first, position=number)
+    with django_assert_num_queries(SIGNED_IN + 8):
+        assert page.get(f"/tasks/{first.id}/").status_code == 200
+
+
+def test_questions(
+    page: Client, size: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    many_tasks(workspace_row(), size, TaskStatus.BLOCKED)
+    with django_assert_num_queries(SIGNED_IN + 2):
+        assert page.get("/questions/").status_code == 200
+
+
+def test_settings_and_account(
+    page: Client, size: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    workspace = workspace_row()
+    users = User.objects.bulk_create(User(username=f"user-{n}") for n in range(size))
+    Membership.objects.bulk_create(Membership(workspace=workspace, user=user) for user in users)
+    with django_assert_num_queries(SIGNED_IN + 3):
+        assert page.get(f"/workspaces/{workspace.id}/settings/").status_code == 200
+    with django_assert_num_queries(SIGNED_IN + 3):
+        assert page.get("/account/").status_code == 200

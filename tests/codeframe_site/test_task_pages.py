@@ -272,6 +272,7 @@ def test_a_stranger_finds_nothing_to_do(client: Client, shop: Workspace) -> None
     for part in ("graph/", "graph/states/", "parts/tasks/", "tasks/options/", "settings/"):
         assert client.get(f"/workspaces/{shop.id}/{part}").status_code == 404, part
     assert client.get(f"/tasks/{task.id}/part/").status_code == 404
+    assert client.get(f"/tasks/{task.id}/edges/").status_code == 404
 
 
 def test_an_operator_works_and_sets_nothing_up(client: Client, shop: Workspace) -> None:
