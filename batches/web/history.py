@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from batches.models import Batch
 from batches.models.batch import BatchStatus, Verification
-from batches.web.looking_up import asked_workspace
+from batches.web.looking_up import asked_workspace, may_operate
 from tasks.access import visible_workspaces
 from tasks.text import clip
 from tasks.web.cursors import newest_first
@@ -38,6 +38,7 @@ def batch_list(request: HttpRequest) -> HttpResponse:
         "workspaces": seen.only("id", "name")[:WORKSPACES_OFFERED],
         "chosen": chosen,
         "filtered": bool(wanted),
+        "may_operate": workspace is not None and may_operate(request, workspace),
         "statuses": BatchStatus.values,
         "verifications": Verification.values,
     }

@@ -7,8 +7,6 @@ from batches.models.batch import RESUMABLE
 from batches.models.run import LIVE, RunStatus
 from batches.reasons import Reason
 
-EVIDENCE_LINES = 5
-
 ADVICE: dict[str, str] = {
     Reason.TIMEOUT: "Split the task, or start it again with a longer time limit.",
     Reason.STALLED: "See what it printed last; a longer limit for silence may be all it needs.",

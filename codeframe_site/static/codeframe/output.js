@@ -12,6 +12,7 @@
   function box(id) { return document.getElementById(id); }
 
   function begin() {
+    if (box("window")) box("window").dataset.begun = "";
     document.querySelectorAll(".toggle[hidden]").forEach(function (one) { one.hidden = false; });
     const wrap = box("wrap");
     if (wrap) {
@@ -118,8 +119,8 @@
   });
   ["codeframe:resync", "codeframe:end"].forEach(function (name) { document.addEventListener(name, want); });
   document.addEventListener("visibilitychange", function () { if (!document.hidden) want(); });
-  document.addEventListener("htmx:afterSettle", function (event) {
-    if (event.detail.target && event.detail.target.id === "window") begin();
+  document.addEventListener("htmx:afterSettle", function () {
+    if (box("window") && !("begun" in box("window").dataset)) begin();
   });
   begin();
 })();
