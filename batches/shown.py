@@ -1,9 +1,11 @@
-"""What agents left in files, as it may be shown: known secrets are masked, byte for byte."""
+"""What agents left in files, as it may be shown: known secrets are masked, byte for byte.
+
+What is known is what `keys.load_keys` found last; call it once before.
+"""
 
 from pathlib import Path
 
 from batches import paths
-from batches.keys import load_keys
 from batches.models import Run
 from batches.models.run import LIVE
 from batches.supervisor import spool
@@ -16,14 +18,12 @@ PIECE = 1024 * 1024
 def read_output(run: Run, stream: str, offset: int, limit: int) -> Chunk:
     """As `spool.read`. Of a run under way the last bytes may be held back until it is clear that
     no secret begins there."""
-    load_keys()
     folder = paths.agent_dir(run.id)
     return _masked(run, spool.read(folder, stream, offset, limit), folder)
 
 
 def read_tail(run: Run, stream: str, most: int) -> Chunk:
     """As `spool.tail`."""
-    load_keys()
     folder = paths.agent_dir(run.id)
     return _masked(run, spool.tail(folder, stream, most), folder)
 
@@ -45,7 +45,6 @@ def _masked(run: Run, chunk: Chunk, folder: Path) -> Chunk:
 
 def mask_file(path: Path) -> None:
     """In place, a piece at a time."""
-    load_keys()
     redactor = redaction.known()
     if not redactor.longest:
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from batches import paths, shown
 from batches.integration.changes import diff_patch
+from batches.keys import load_keys
 from batches.models import Run
 from batches.supervisor.layout import STREAMS
 from batches.web.plain_text import plain_text
@@ -51,6 +52,7 @@ class Patch:
 def outputs(run: Run) -> list[Output]:
     if run.started_at is None:
         return []
+    load_keys()
     found = (_tail(run, stream) for stream in STREAMS)
     return [output for output in found if output.text.strip()]
 
@@ -78,6 +80,7 @@ def _read_patch(store: git.Store, run: Run) -> Patch:
     file = store.scratch_file("page-patch")
     try:
         diff_patch(store, base=run.base_commit, commit=run.capture_commit, output=file)
+        load_keys()
         shown.mask_file(file)
         with file.open("rb") as opened:
             data = opened.read(PATCH_BYTES + 1)

@@ -61,7 +61,7 @@ def test_batches(
 def test_batch(page: Client, size: int, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     batch = batch_row(workspace_row(), total=size, completed=size)
     many_runs(batch, size)
-    with django_assert_num_queries(SIGNED_IN + 6):
+    with django_assert_num_queries(SIGNED_IN + 8):
         assert page.get(f"/batches/{batch.id}/").status_code == 200
 
 
@@ -69,5 +69,5 @@ def test_run(page: Client, size: int, django_assert_num_queries: DjangoAssertNum
     run = run_row(batch_row(workspace_row()))
     for _ in range(size // 10):
         add_history([run] * 10)
-    with django_assert_num_queries(SIGNED_IN + 6):
+    with django_assert_num_queries(SIGNED_IN + 7):
         assert page.get(f"/runs/{run.id}/").status_code == 200
