@@ -1,5 +1,6 @@
 """Who may what: every route, with every kind of caller. A route that is not in the table fails."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,14 +53,14 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("POST", "tasks/execute"): WORK,
     ("POST", "tasks/approve"): WORK,
     ("GET", "tasks/assignment-status"): LOOK,
-    ("GET", "tasks/<uuid:task_id>"): LOOK,
-    ("PATCH", "tasks/<uuid:task_id>"): WORK,
-    ("DELETE", "tasks/<uuid:task_id>"): WORK,
-    ("POST", "tasks/<uuid:task_id>/start"): WORK,
-    ("POST", "tasks/<uuid:task_id>/stop"): WORK,
-    ("POST", "tasks/<uuid:task_id>/resume"): WORK,
-    ("GET", "tasks/<uuid:task_id>/run"): LOOK,
-    ("GET", "tasks/<uuid:task_id>/runs"): LOOK,
+    ("GET", "tasks/<short_id:task_id>"): LOOK,
+    ("PATCH", "tasks/<short_id:task_id>"): WORK,
+    ("DELETE", "tasks/<short_id:task_id>"): WORK,
+    ("POST", "tasks/<short_id:task_id>/start"): WORK,
+    ("POST", "tasks/<short_id:task_id>/stop"): WORK,
+    ("POST", "tasks/<short_id:task_id>/resume"): WORK,
+    ("GET", "tasks/<short_id:task_id>/run"): LOOK,
+    ("GET", "tasks/<short_id:task_id>/runs"): LOOK,
     ("GET", "batches"): LOOK,
     ("GET", "batches/<uuid:batch_id>"): LOOK,
     ("GET", "batches/<uuid:batch_id>/runs"): LOOK,
@@ -73,9 +74,9 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("POST", "runs/<uuid:run_id>/stop"): WORK,
     ("GET", "blockers"): LOOK,
     ("POST", "blockers"): Needs(WRITE, OPERATOR, {"question": "Which?", "task_id": "task"}),
-    ("GET", "blockers/<uuid:blocker_id>"): LOOK,
-    ("POST", "blockers/<uuid:blocker_id>/answer"): WORK,
-    ("POST", "blockers/<uuid:blocker_id>/resolve"): WORK,
+    ("GET", "blockers/<short_id:blocker_id>"): LOOK,
+    ("POST", "blockers/<short_id:blocker_id>/answer"): WORK,
+    ("POST", "blockers/<short_id:blocker_id>/resolve"): WORK,
     ("GET", "events"): LOOK,
     ("GET", "schedule"): LOOK,
     ("GET", "schedule/predict"): LOOK,
@@ -121,7 +122,7 @@ def test_the_document_names_every_route_and_no_other() -> None:
 
 
 def plain(route: str) -> str:
-    return route.replace("<uuid:", "{").replace("<str:", "{").replace(">", "}")
+    return re.sub(r"<\w+:(\w+)>", r"{\1}", route)
 
 
 def ask(world: World, api: Api, method: str, route: str) -> int:
@@ -162,7 +163,7 @@ def caller(
 def let_in(method: str, route: str, status: int) -> bool:
     """Past every check of rights. Some then fail on the world: no patch, deleted before."""
     missing = ("patch", "<str:username>", "<uuid:token_id>")
-    by_itself = {("POST", "workspaces"), ("DELETE", "tasks/<uuid:task_id>")}
+    by_itself = {("POST", "workspaces"), ("DELETE", "tasks/<short_id:task_id>")}
     allowed = route.endswith(missing) or (method, route) in by_itself
     return status not in (401, *(() if allowed else DENIED))
 

@@ -145,7 +145,7 @@ COUNTS = {
     "tasks?limit=1000": 4,
     "tasks?status=READY&limit=1000": 4,
     "tasks/{task}": 2,
-    "tasks/{task}/runs": 4,
+    "tasks/{task}/runs": 3,
     "batches?limit=100": 3,
     "batches/{batch}": 3,
     "batches/{batch}/runs?limit=100": 3,

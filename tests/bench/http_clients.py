@@ -10,6 +10,8 @@ from typing import Any
 
 TIMEOUT_S = 60.0
 SLOW_PAUSE_S = 0.2
+WAIT_PAUSE_S = 5.0
+"""Of those that were answered at once, because so many wait already."""
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Site:
         """Asks to wait for what does not end, again and again."""
         while True:
             await self.ask(path, "POST", "Prefer: wait=30", "Content-Length: 0")
-            await asyncio.sleep(SLOW_PAUSE_S)
+            await asyncio.sleep(WAIT_PAUSE_S)
 
 
 async def _sip(reader: asyncio.StreamReader) -> None:

@@ -20,7 +20,7 @@ def test_every_page_asks_a_stranger_to_sign_in(client: Client, db: None) -> None
     for url in every_page():
         response = client.get(url)
         assert response.status_code == 302
-        assert response["Location"].startswith("/admin/login/?next=/"), url
+        assert response["Location"].startswith("/login/?next=/"), url
 
 
 def test_every_page_is_whole_html_with_one_heading(page: Client) -> None:
