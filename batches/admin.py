@@ -156,7 +156,7 @@ class GateRecordAdmin(HistoryAdmin):
 class CommandEngineForm(AnyModelForm):
     class Meta:
         model = CommandEngine
-        fields = ["name", "argv", "prompt_via", "pass_env", "enabled"]
+        fields = ["name", "argv", "prompt_via", "pass_env", "usage", "enabled"]
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -167,7 +167,7 @@ class CommandEngineForm(AnyModelForm):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         options: dict[str, Any] = {
-            name: data[name] for name in ("argv", "prompt_via", "pass_env") if name in data
+            name: data[name] for name in ("argv", "prompt_via", "pass_env", "usage") if name in data
         }
         problem = Adapter().check(options) if not self.errors else None
         if problem:

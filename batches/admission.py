@@ -8,7 +8,7 @@ from uuid import UUID
 
 from batches.caps import refuse_caps_that_cannot_be_kept
 from batches.engine_setup import with_settings
-from batches.engines import UnknownEngineError, load
+from batches.engines import AGENTS, UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
 from batches.keys import load_keys
@@ -101,20 +101,15 @@ def admit(
 
 
 def engine_options(name: str) -> dict[str, Any]:
-    """Of a named command engine, as recorded in the batch. Raises InvalidOptions."""
+    """Of an engine by its name, as recorded in the batch. Raises InvalidOptions."""
     row = CommandEngine.objects.filter(name=name, enabled=True).first()
+    if row is None and name in AGENTS:
+        return {"kind": name}
     if row is None:
-        known = ", ".join(CommandEngine.objects.filter(enabled=True).values_list("name", flat=True))
-        raise InvalidOptions(
-            f"engine: there is no engine {name!r}; there are: command"
-            + (f", {known}" if known else "")
-        )
-    return {
-        "kind": "command",
-        "argv": row.argv,
-        "prompt_via": row.prompt_via,
-        "pass_env": row.pass_env,
-    }
+        named = CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)
+        known = ", ".join(("command", *AGENTS, *named))
+        raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
+    return {"kind": "command", **row.options()}
 
 
 def only_engine() -> str:

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError
 
-from batches import lifecycle, recovery
+from batches import engine_versions, lifecycle, recovery
 from batches.attempt import run_attempt
 from batches.conductor import Attempt, conduct
 from batches.errors import Fenced
@@ -28,6 +28,12 @@ def run_from_queue(batch_id: str) -> None:
             execute_batch(batch_id)
     if not (LEAVE.is_set() or DRAIN.is_set()):
         recovery.recover()
+
+
+def check_engines() -> None:
+    """Asks the programs of agents for their versions: seconds that no request may wait for."""
+    mark_delivery()
+    engine_versions.refresh()
 
 
 def execute_batch(

@@ -5,6 +5,7 @@ from django.urls import path
 from batches.api import (
     artefacts,
     batches,
+    engines,
     execute,
     members,
     runs,
@@ -53,6 +54,7 @@ urlpatterns = [
     path("blockers/<short_id:blocker_id>", blockers.BlockerView.as_view()),
     path("blockers/<short_id:blocker_id>/answer", answers.AnswerView.as_view()),
     path("blockers/<short_id:blocker_id>/resolve", blockers.ResolveView.as_view()),
+    path("engines", engines.EnginesView.as_view()),
     path("events", events.EventsView.as_view()),
     path("schedule", schedule.ScheduleView.as_view()),
     path("schedule/predict", schedule.PredictView.as_view()),

@@ -193,6 +193,8 @@ class ClaudeParser(Parser):
         totals = {name: _counts(node(models, name), _TOTALS) for name in models}
         if not totals and self.model:
             totals = {self.model: _counts(node(line, "usage"), _COUNTS)}
+        if not any(totals.values()):
+            return
         told = {name: from_json(note) for name, note in self.known.get("told", {}).items()}
         pool = sum_of(told[name] for name in told if not _among(name, totals))
         turn = self.known["settled"] = self.known.get("settled", 0) + 1

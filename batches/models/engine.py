@@ -25,5 +25,10 @@ class CommandEngine(models.Model):
     class Meta:
         ordering = ["name"]
 
+    def options(self) -> dict[str, object]:
+        """As the engine takes them, and as a batch records them."""
+        options = {"argv": self.argv, "prompt_via": self.prompt_via, "pass_env": self.pass_env}
+        return options | ({"usage": self.usage} if self.usage else {})
+
     def __str__(self) -> str:
         return self.name

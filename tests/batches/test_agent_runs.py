@@ -4,23 +4,18 @@ import threading
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pytest_django import Settings
 
-from batches.answering import send_on
 from batches.errors import InvalidOptions
-from batches.models import Batch, Finding, Run
+from batches.models import Finding, Run
 from costs.models import PriceOverride, Usage
-from tasks.blockers import answer_blocker
-from tasks.models import Blocker, Event, Task, Workspace
+from tasks.models import Event, Workspace
 from tests.architecture.pages import undocumented_keys
+from tests.batches.claude import OK, of_claude
 from tests.batches.conducting import (
     conducting,
-    kept,
     last_run,
-    on_branch,
     run_batch,
     wait_until,
 )
@@ -30,7 +25,6 @@ from tests.fakes import AGENT
 from tests.fakes.program import Program
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quick")]
-OK = "claude-ok.jsonl"
 OK_USD = Decimal("0.1174956")
 """36738 fresh at 3, 22122 cached at 0.3 and 43 out at 15 dollars a million."""
 
@@ -38,19 +32,6 @@ OK_USD = Decimal("0.1174956")
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def claude(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Program:
-    program = Program(tmp_path, "claude")
-    settings.ENGINE_PROGRAMS = {"claude": str(program.path)}
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-only-for-tests")
-    return program
-
-
-def of_claude(workspace: Workspace, **changes: Any) -> Batch:
-    options = {"engine": "claude", "engine_options": {"kind": "claude"}}
-    return make_batch(workspace, **(options | {"model": "claude-sonnet-4-5"} | changes))
 
 
 def spent(run: Run) -> tuple[int, int, int, int, Decimal]:
@@ -161,88 +142,6 @@ def test_a_killed_agent_is_charged_for_what_it_had_asked(
     rows = Usage.objects.filter(run_id=last_run(task).id)
     assert sum(row.input_tokens for row in rows) == 36738
     assert [row.estimated for row in rows.order_by("call_id")] == [False, True]
-
-
-def ask(workspace: Workspace, claude: Program) -> tuple[Task, Batch]:
-    lines = lines_of(OK)
-    claude.script(
-        "write begun.txt half",
-        claude.says(lines[:6]),
-        'sh "echo Green or black? > $CODEFRAME_QUESTION_FILE"',
-        claude.says(lines[6:]),
-    )
-    claude.script("write tea.txt green", claude.says(lines), attempt=2)
-    task = make_task(workspace, "a")
-    batch = run_batch(of_claude(workspace))
-    return task, batch
-
-
-def test_a_question_waits_for_a_person_in_the_agents_own_words(
-    workspace: Workspace, claude: Program
-) -> None:
-    task, batch = ask(workspace, claude)
-    run = last_run(task)
-    assert (run.status, run.reason) == ("BLOCKED", "question")
-    blocker = Blocker.objects.get(task=task)
-    assert (blocker.question, blocker.reason) == ("Green or black?", "question")
-    assert kept(run, "begun.txt") == "half"
-    assert batch.status == "FAILED"
-
-
-def test_an_answer_goes_on_in_the_same_session_with_the_same_files(
-    workspace: Workspace, claude: Program
-) -> None:
-    task, batch = ask(workspace, claude)
-    first = last_run(task)
-    blocker = answer_blocker(blocker=Blocker.objects.get(task=task), answer="Green.", by="ann")
-    assert send_on(blocker=blocker, by="ann").batch == batch
-    run_batch(batch)
-    run = last_run(task)
-    assert (batch.status, run.continues, run.session_home) == ("COMPLETED", first.id, first.id)
-    before, after = claude.calls()
-    assert after["argv"][after["argv"].index("--resume") + 1] == first.session_id
-    assert after["env"]["HOME"] == before["env"]["HOME"]
-    assert "begun.txt" in after["files"]
-    assert "You asked: Green or black?\nThe answer: Green." in after["prompt"]
-    assert on_branch(batch, "begun.txt") == "half"
-    assert on_branch(batch, "tea.txt") == "green"
-
-
-def test_a_gate_that_fails_goes_back_to_the_same_session(tmp_path: Path, claude: Program) -> None:
-    gate = {"name": "own", "argv": ["sh", "-c", "test -e tea.txt"]}
-    workspace = make_workspace(tmp_path, gates_waived=False, gates=[gate])
-    claude.script("write wrong.txt x", claude.says(lines_of(OK)))
-    claude.script("write tea.txt green", claude.says(lines_of(OK)), attempt=2)
-    make_task(workspace, "a")
-    batch = run_batch(of_claude(workspace, max_retries=1))
-    _, second = claude.calls()
-    assert "--resume" in second["argv"]
-    assert "wrong.txt" in second["files"]
-    assert "Gate own" in second["prompt"]
-    assert (batch.status, batch.verification) == ("COMPLETED", "passed")
-
-
-def test_work_that_no_longer_fits_is_begun_anew(
-    workspace: Workspace, claude: Program, tmp_path: Path
-) -> None:
-    """Another task of the batch has changed the same file since."""
-    claude.script(
-        f'sh "mkdir {tmp_path}/first && echo Which? > $CODEFRAME_QUESTION_FILE; true"',
-        'sh "echo $CODEFRAME_TASK_ID > same.txt"',
-        claude.says(lines_of(OK)),
-    )
-    claude.script("write other.txt x", claude.says(lines_of(OK)), attempt=2)
-    asks = make_task(workspace, "asks", priority=0)
-    make_task(workspace, "does", priority=1)
-    batch = run_batch(of_claude(workspace, max_parallel=1))
-    assert (batch.status, last_run(asks).reason) == ("PARTIAL", "question")
-    blocker = answer_blocker(blocker=Blocker.objects.get(), answer="x", by="ann")
-    send_on(blocker=blocker, by="ann")
-    run_batch(batch)
-    assert (batch.status, last_run(asks).continues) == ("COMPLETED", None)
-    last = claude.calls()[-1]
-    assert "--resume" not in last["argv"]
-    assert "Question: Which?" in last["prompt"]
 
 
 def test_what_was_not_allowed_is_shown(workspace: Workspace, claude: Program) -> None:

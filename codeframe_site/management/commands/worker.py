@@ -20,11 +20,12 @@ from django.db import DatabaseError, connection
 from django_q.cluster import Cluster
 from django_q.conf import Conf
 
-from batches import recovery, worker_files
+from batches import engine_versions, recovery, worker_files
 from batches.models import Batch
 from batches.shared import DRAIN, LEAVE, last_delivery
 from codeframe_site.connections import keep_own
 from tasks.console import ConsoleCommand
+from tasks.queue import send_engine_check
 
 RECOVERY_SECONDS = 5.0
 STOP_SECONDS = 4.0
@@ -128,6 +129,7 @@ class _Worker:
             if self._wedged():
                 self._replace()
             sent = recovery.recover()
+            self._ask_engines()
         except DatabaseError as error:
             sys.stderr.write(f"recovery: {error}\n")
             connection.close()
@@ -135,6 +137,15 @@ class _Worker:
         if sent and not self._sent:
             # Not when it is sent again: the wait counts from the first message that got no answer.
             self._sent, self._sent_at = sent, time.monotonic()
+
+    def _ask_engines(self) -> None:
+        try:
+            due = engine_versions.ask_soon()
+        except OSError as error:
+            sys.stderr.write(f"engines: {error}\n")
+            return
+        if due:
+            send_engine_check(host=settings.HOST_NAME)
 
     def _wedged(self) -> bool:
         if last_delivery() > self._sent_at:

@@ -15,7 +15,7 @@ from tests.fakes.models.protocols import Request, Spent
 
 @dataclass(frozen=True)
 class Fault:
-    """`kind`: a status, or cut, malformed, stall, slow; for the `times` next calls of a model."""
+    """`kind`: a status, or cut, malformed, stall, slow, ok; for the `times` next calls."""
 
     kind: int | str
     times: int = 1
@@ -67,6 +67,10 @@ class ModelServer:
         with self._lock:
             self._faults += [fault.kind] * fault.times
             self._retry_after = fault.retry_after_s
+
+    def heal(self) -> None:
+        with self._lock:
+            self._faults.clear()
 
     def next_fault(self) -> int | str | None:
         with self._lock:
