@@ -6,6 +6,7 @@ from batches.engine_setup import with_settings
 from batches.engine_versions import agent_engine, known
 from batches.engines import NAMED
 from batches.engines.command import CommandEngine as Adapter
+from batches.keys import load_keys
 from batches.models import CommandEngine
 
 
@@ -25,7 +26,8 @@ class EngineInfo:
 
 
 def engines() -> list[EngineInfo]:
-    """Agents first, then command engines by name. One query."""
+    """Agents first, then command engines by name. Two queries: theirs, and the keys'."""
+    load_keys()
     return [*map(_agent, NAMED), *map(_command, CommandEngine.objects.order_by("name"))]
 
 

@@ -1,9 +1,11 @@
-"""What agents left in files, as it may be shown: known secrets are masked, byte for byte."""
+"""What agents left in files, as it may be shown: known secrets are masked, byte for byte.
+
+What is known is what `keys.load_keys` found last; call it once before.
+"""
 
 from pathlib import Path
 
 from batches import paths
-from batches.keys import load_keys
 from batches.models import Run
 from batches.models.run import LIVE
 from batches.supervisor import spool
@@ -17,7 +19,6 @@ PIECE = 1024 * 1024
 def read_output(run: Run, stream: str, offset: int, limit: int) -> Chunk:
     """As `spool.read`. Of a run under way the last bytes may be held back until it is clear that
     no secret begins there."""
-    load_keys()
     folder = paths.agent_dir(run.id)
     return _masked(run, spool.read(folder, stream, offset, limit), folder)
 
@@ -46,7 +47,6 @@ def _in_its_place(redactor: Redactor, chunk: Chunk, folder: Path) -> tuple[bytes
 def masked(folder: Path, chunk: Chunk) -> Chunk:
     """A piece of a spool for pages: as long as it was, and what may be the beginning of a secret at
     the very end is masked too, until more has come."""
-    load_keys()
     redactor = redaction.known()
     if redactor.longest < 2 or not chunk.data:
         return chunk
@@ -57,13 +57,11 @@ def masked(folder: Path, chunk: Chunk) -> Chunk:
 
 
 def mask_text(text: str) -> str:
-    load_keys()
     return redaction.text(text)
 
 
 def mask_file(path: Path) -> None:
     """In place, a piece at a time."""
-    load_keys()
     redactor = redaction.known()
     if not redactor.longest:
         return

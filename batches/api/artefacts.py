@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from batches import shown
 from batches.api.runs import RunBase
 from batches.changes import NothingCaptured, patch_file
+from batches.keys import load_keys
 from batches.models.run import LIVE
 from batches.supervisor.layout import STREAMS
 from tasks.api.describe import BYTES, asked, counted, describe
@@ -45,6 +46,7 @@ class RunOutputView(RunBase):
         run = self.run_row(run_id)
         # Its end was read first: what it printed up to then is all there.
         ended = run.status not in LIVE
+        load_keys()
         chunk = shown.read_output(run, stream, offset, limit)
         response = _download(chunk.data, f"{run.short_id}.{stream}.log")
         response["X-Offset"] = str(chunk.offset)
@@ -70,6 +72,7 @@ class RunPatchView(RunBase):
         run = self.run_row(run_id)
         try:
             file = patch_file(run)
+            load_keys()
             shown.mask_file(file)
             data, total = _piece(file, offset, limit)
         except NothingCaptured as error:

@@ -36,6 +36,7 @@ def run_agent(context: RunContext, tree: Path) -> ExitRecord:
         handle = client.adopt(run_dir) if context.run.agent_started else None
         offsets = recorded_offsets(context.run.id) if handle else {}
         record = _follow(context, handle or _start(context, tree, run_dir), offsets)
+        client.forget_environment(run_dir)
     return _noted(context, record)
 
 

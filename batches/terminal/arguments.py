@@ -104,19 +104,19 @@ def _add_agent(group: Any) -> None:
 def _add_limits(group: Any, defaults: BatchOptions) -> None:
     group.add_argument(
         "--budget",
-        type=_dollars,
+        type=dollars,
         metavar="DOLLARS",
         help="what the batch may cost, default: no limit",
     )
     group.add_argument(
         "--soft-budget",
-        type=_dollars,
+        type=dollars,
         metavar="DOLLARS",
         help="there it starts nothing more",
     )
     group.add_argument(
         "--task-budget",
-        type=_dollars,
+        type=dollars,
         metavar="DOLLARS",
         help="what each task may cost, in all batches",
     )
@@ -169,7 +169,7 @@ def batch_options(**options: Any) -> BatchOptions:
     )
 
 
-def _dollars(text: str) -> Decimal:
+def dollars(text: str) -> Decimal:
     try:
         value = Decimal(text)
     except InvalidOperation:

@@ -39,6 +39,9 @@ BATCH_TEXT = {
     types.BATCH_TAKEN_OVER: "taken over from a worker that is gone",
     types.BATCH_RESUMED: "resumed, {runs} tasks to run",
     types.BATCH_STOPPING: "{mode} requested: {reason}",
+    types.BATCH_PAUSED: "waits for {provider} until {until}: {message}",
+    types.BATCH_UNPAUSED: "goes on, {provider} takes requests again",
+    types.BATCH_BUDGET: "{told}",
     types.BATCH_VALIDATED: "validation: {verification}, {reason}",
     types.BATCH_LANDED: "landing: {outcome}, {detail}",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
@@ -113,6 +116,8 @@ def _facts(event: Event) -> dict[str, Any]:
     if event.type == types.RUN_USAGE:
         cost = f"${Decimal(facts['cost_usd']):.4f}" if facts["cost_usd"] else "no price known"
         return facts | {"cached": facts["cache_read_tokens"], "cost": cost}
+    if event.type == types.BATCH_BUDGET:
+        return {"told": facts.get("reached") or f"spending limits changed: {facts['changed']}"}
     if event.type == types.RUN_DENIED:
         return facts | {"shown": "; ".join(facts["denials"][:3])}
     return facts

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest
 
+from batches.keys import load_keys
 from batches.models import Batch, Run
 from tasks.access import require_role, visible_workspaces
 from tasks.errors import DomainError
@@ -45,10 +46,12 @@ def batch_row(request: HttpRequest, batch_id: UUID) -> Batch:
 
 
 def run_row(request: HttpRequest, run_id: UUID) -> Run:
+    """With the secrets known that are to be masked in what its agent left."""
     rows = Run.objects.filter(batch__workspace__in=visible_workspaces(request.user))
     run = rows.select_related("batch__workspace").filter(id=run_id).first()
     if run is None:
         raise Http404(f"There is no run {run_id}.")
+    load_keys()
     return run
 
 

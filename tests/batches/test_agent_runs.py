@@ -206,13 +206,9 @@ def test_an_unknown_model_is_unpriced_until_the_agent_says_its_own_figure(
 
 
 def test_a_price_of_ones_own_comes_first(workspace: Workspace, claude: Program) -> None:
-    PriceOverride.objects.create(
-        model="claude-sonnet-4-5",
-        valid_from=datetime(2020, 1, 1, tzinfo=UTC),
-        input_usd="1",
-        cache_read_usd="0",
-        output_usd="0",
-    )
+    since = datetime(2020, 1, 1, tzinfo=UTC)
+    prices = {"input_usd": "1", "cache_read_usd": "0", "output_usd": "0"}
+    PriceOverride.objects.create(model="claude-sonnet-4-5", valid_from=since, **prices)
     claude.script("write tea.txt x", claude.says(lines_of(OK)))
     task = make_task(workspace, "a")
     run_batch(of_claude(workspace))

@@ -14,11 +14,11 @@ from batches.spending import account_of, halt_of
 from costs.budgets import set_cap
 from costs.models import BudgetScope, Usage
 from costs.sums import add, changes_of
-from tasks.models import Event, Workspace
-from tests.batches.conducting import event_types, reasons, run_batch, statuses, task_status
+from tasks.models import Event, Task, Workspace
+from tests.batches.conducting import event_types, kept, reasons, run_batch, statuses, task_status
 from tests.batches.spender import price_model, spending, spent
 from tests.costs.charging import charge
-from tests.factories import make_batch, make_task, make_workspace
+from tests.factories import make_batch, make_task, make_workspace, options
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quick")]
 
@@ -153,8 +153,6 @@ def test_a_cap_that_could_never_fire_is_refused(workspace: Workspace) -> None:
     with pytest.raises(InvalidOptions, match="does not report"):
         make_batch(workspace, budget=Decimal(1))
     usage = {"input": "usage.input"}
-    from tests.factories import options
-
     known = options().engine_options | {"usage": usage}
     with pytest.raises(InvalidOptions, match="without a model"):
         make_batch(workspace, budget=Decimal(1), engine_options=known)
@@ -205,3 +203,22 @@ def test_a_check_is_one_query_whatever_was_spent(
     assert halt
     assert halt.hard
     assert not halt.of_task
+
+
+def test_an_agent_at_work_is_stopped_by_the_call_that_reaches_the_cap(
+    workspace: Workspace,
+) -> None:
+    """A real process that would go on for a minute; what it wrote by then is captured."""
+    chosen = options().engine_options | {"usage": {"cost": "cost"}}
+    told = "print '{\"cost\": 1.5}'"
+    task = make_task(workspace, "spender", "write part.txt x", told, told, "sleep 60", told)
+    batch = make_batch(workspace, budget=Decimal(3), engine_options=chosen, timeout_s=50)
+    run_batch(batch)
+    run = Run.objects.get(task=task)
+    assert (run.status, run.reason, spent(batch)) == ("CANCELLED", "budget", 3)
+    assert kept(run, "part.txt") == "x"
+    assert (run.finished_at - run.started_at).total_seconds() < 30  # type: ignore[operator]
+    resume(batch=batch, caps={"budget": Decimal(20)}, send=False)
+    Task.objects.filter(id=task.id).update(description=f"agent:\n{told}\nwrite part.txt y\n")
+    run_batch(batch)
+    assert (batch.status, spent(batch)) == ("COMPLETED", Decimal("4.5"))

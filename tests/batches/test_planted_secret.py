@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from batches.web.artefacts import outputs, patch
 from django.apps import apps
 from django.test import Client
 from pytest_django import Settings
 
 from batches import paths, shown
 from batches.models import Batch, Finding, Run
-from batches.web.artefacts import outputs, patch
 from costs import redaction, secrets
 from tasks.models import Workspace
 from tests.batches.conducting import reasons, run_batch
@@ -51,6 +51,9 @@ def test_an_agent_that_names_a_key_gets_it_and_no_other_does(workspace: Workspac
     environment = (paths.run_dir(run.id) / "home" / "env").read_text()
     assert f"{NAME}={VALUE}" in environment
     assert "OTHER_API_KEY" not in environment
+    kept = [path for path in paths.agent_dir(run.id).rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if VALUE.encode() in path.read_bytes()]
 
 
 def test_output_errors_and_events_hold_a_mask(workspace: Workspace) -> None:

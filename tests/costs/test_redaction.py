@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from costs.redaction import Redactor
@@ -37,6 +37,7 @@ def test_short_values_are_left_alone_and_nothing_known_masks_nothing() -> None:
     assert Redactor([]).unsure(b"anything") == 0
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from([SECRET, "sk-ant-", "x\n", "sk", SECRET[:-1], "0123"]), max_size=12),
     st.lists(st.integers(1, 30), min_size=1, max_size=40),

@@ -1,4 +1,5 @@
 import argparse
+from decimal import Decimal
 from typing import Any
 
 from batches import lifecycle
@@ -9,6 +10,7 @@ from batches.models import Batch
 from batches.models.batch import BatchStatus, StopMode
 from batches.owner import new_owner
 from batches.resuming import resume
+from batches.terminal.arguments import dollars
 from batches.terminal.command import BatchCommand
 from batches.terminal.report import exit_code, report_object
 from tasks.console import EXIT_BUSY, Verbs, at_least
@@ -40,6 +42,9 @@ class Command(BatchCommand):
             ending.add_argument("--reason", default="", help="kept with the batch")
         resuming = _add_one(verbs, "resume", "Run what did not complete, with the same options")
         resuming.add_argument("--force", action="store_true", help="run all its tasks")
+        resuming.add_argument(
+            "--budget", type=dollars, metavar="DOLLARS", help="instead of the one it had"
+        )
         retrying = _add_one(verbs, "retry", "Run some of its tasks again")
         retrying.add_argument("tasks", nargs="+", metavar="TASK", help="ids or their beginnings")
         for again in (resuming, retrying):
@@ -91,8 +96,18 @@ class Command(BatchCommand):
         what = f"is {batch.status}: work done so far is kept"
         self._told(batch, f"batch {batch.short_id} {what}", as_json=json)
 
-    def _resume(self, batch: Batch, *, force: bool, json: bool, detach: bool, **_: Any) -> int:
-        return self._again(batch, as_json=json, detach=detach, force=force)
+    def _resume(
+        self,
+        batch: Batch,
+        *,
+        force: bool,
+        json: bool,
+        detach: bool,
+        budget: Decimal | None,
+        **_: Any,
+    ) -> int:
+        caps = None if budget is None else {"budget": budget}
+        return self._again(batch, as_json=json, detach=detach, force=force, caps=caps)
 
     def _retry(self, batch: Batch, *, tasks: list[str], json: bool, detach: bool, **_: Any) -> int:
         rows = Task.objects.filter(workspace=batch.workspace)
