@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from django.http import QueryDict
 
 from batches.admission import engine_options
 from batches.errors import InvalidOptions
-from batches.options import BOUNDS, BatchOptions
+from batches.options import BOUNDS, BUDGET_RULE, BatchOptions, is_budget
 
 MOST_IDS = 2000
 MINUTES = {"timeout_min": "timeout_s", "stall_min": "stall_timeout_s"}
@@ -24,7 +25,7 @@ def defaults() -> dict[str, str]:
     options = BatchOptions()
     values = {name: str(getattr(options, name)) for name in (*CHOICES, *NUMBERS)}
     values |= {name: str(getattr(options, target) // 60) for name, target in MINUTES.items()}
-    return values | {"gates": "auto", "engine": ""}
+    return values | {"gates": "auto", "engine": "", "model": "", "budget": "", "allow_unpriced": ""}
 
 
 @dataclass(kw_only=True)
@@ -58,6 +59,9 @@ class StartForm:
             most = BOUNDS[target][1] // 60
             fields[target] = (self._number(name, 0, most) or 0) * 60
         fields["gates"] = _gates(self.values["gates"])
+        fields["model"] = self.values["model"]
+        fields["budget"] = self._dollars("budget")
+        fields["allow_unpriced"] = bool(self.values["allow_unpriced"])
         fields |= self._engine()
         if self.errors:
             return None
@@ -88,6 +92,20 @@ class StartForm:
         except InvalidOptions as error:
             self.refuse(error)
             return {}
+
+    def _dollars(self, name: str) -> Decimal | None:
+        """None where nothing is typed: no limit."""
+        text = self.values[name].removeprefix("$").strip()
+        if not text:
+            return None
+        try:
+            value = Decimal(text)
+        except InvalidOperation:
+            value = Decimal(0)
+        if is_budget(value):
+            return value
+        self.errors[name] = [BUDGET_RULE]
+        return None
 
     def _number(self, name: str, low: int, high: int) -> int | None:
         text = self.values[name]

@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods
 
 from batches import lifecycle
 from batches.admission import Admission, admit
+from batches.engine_list import EngineInfo, engines
 from batches.errors import InvalidOptions, WorkspaceBusy
 from batches.estimate import Estimate, Typical, planned, typical_of
 from batches.models import Batch
 from batches.models.batch import ACTIVE, Isolation, Land, OnFailure, Strategy
 from batches.options import BatchOptions
-from batches.web.engines_offered import Choice, choices
 from batches.web.looking_up import may_operate, workspace_row
 from batches.web.start_form import StartForm, defaults
 from batches.web.start_plan import StartPlan, start_plan
@@ -40,9 +40,9 @@ def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         return redirect(f"{request.path}?{_without_token(request.GET)}")
     data = request.POST if request.method == "POST" else request.GET
     form = StartForm.read(data)
-    engines = choices()
+    known = engines()
     if not form.values["engine"]:
-        form.values["engine"] = _first_engine(workspace, engines)
+        form.values["engine"] = _first_engine(workspace, known)
     starts = request.method == "POST" and data.get("action") == "start"
     if starts and (batch_id := _started_before(request, data)):
         return redirect("batch", batch_id=batch_id)
@@ -52,7 +52,7 @@ def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         batch = _start(request, form, plan, admission)
         if batch is not None:
             return redirect("batch", batch_id=batch.id)
-    context = _context(workspace, form, plan, engines, data)
+    context = _context(workspace, form, plan, known, data)
     return render(request, "batches/start.html", context, status=422 if starts else 200)
 
 
@@ -102,7 +102,7 @@ def _context(
     workspace: Workspace,
     form: StartForm,
     plan: StartPlan,
-    engines: list[Choice],
+    known: list[EngineInfo],
     data: QueryDict,
 ) -> dict[str, Any]:
     typical, of_engine = _typical(workspace, form.values["engine"])
@@ -111,8 +111,8 @@ def _context(
         "form": form,
         "own_errors": form.errors.get("", []),
         "plan": plan,
-        "engines": [choice for choice in engines if not choice.problem],
-        "broken": [choice for choice in engines if choice.problem],
+        "engines": [info for info in known if info.usable],
+        "broken": [info for info in known if not info.usable],
         "busy": Batch.objects.filter(workspace=workspace, status__in=ACTIVE).first(),
         "typical": typical,
         "of_engine": of_engine,
@@ -143,9 +143,9 @@ def _options_or_default(form: StartForm) -> BatchOptions:
     return StartForm(values=dict(form.values)).options() or BatchOptions()
 
 
-def _first_engine(workspace: Workspace, engines: list[Choice]) -> str:
+def _first_engine(workspace: Workspace, known: list[EngineInfo]) -> str:
     """The one used here last, if it works; else the first that does."""
-    names = [choice.name for choice in engines if not choice.problem]
+    names = [info.name for info in known if info.usable]
     last = Batch.objects.filter(workspace=workspace, engine__in=names).order_by("-created_at")
     used = last.values_list("engine", flat=True).first()
     return used or next(iter(names), "")

@@ -179,3 +179,28 @@ def test_only_who_may_start_sees_the_page(
     assert client.get(url(workspace)).status_code == status
     start(client, workspace)
     assert Batch.objects.exists() == (role == "operator")
+
+
+def test_a_budget_that_nothing_could_keep_to_is_refused_unless_it_is_said(
+    page: Client, workspace: Workspace
+) -> None:
+    make_task(workspace, "a")
+    refused = start(page, workspace, budget="2.50", model="claude-sonnet-4-5")
+    assert refused.status_code == 422
+    assert "the engine fixer does not report what it uses" in html(refused)
+    start(page, workspace, budget="$2.50", model="claude-sonnet-4-5", allow_unpriced="1")
+    batch = Batch.objects.get()
+    assert (str(batch.budget), batch.model) == ("2.5000", "claude-sonnet-4-5")
+
+
+@pytest.mark.parametrize(
+    ("field", "text"), [("budget", "0"), ("budget", "a lot"), ("budget", "nan"), ("model", "a b")]
+)
+def test_a_senseless_budget_or_model_is_told_at_its_field(
+    page: Client, workspace: Workspace, field: str, text: str
+) -> None:
+    make_task(workspace, "a")
+    response = start(page, workspace, **{field: text})
+    assert response.status_code == 422
+    assert '<p class="errors">must be ' in html(response)
+    assert not Batch.objects.exists()
