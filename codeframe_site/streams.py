@@ -12,7 +12,6 @@ from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
-from django.db import DatabaseError
 from django.db.models import Model
 from django.http import parse_cookie
 from django.http.request import split_domain_port, validate_host
@@ -72,10 +71,7 @@ class SiteDoor:
 
     def admit(self, asked: Asked) -> Admission:
         _check_origin(asked)
-        try:
-            return _admit(asked)
-        except DatabaseError:
-            raise Refused(503, "the database does not answer") from None
+        return _admit(asked)
 
     def lost(self, admissions: Iterable[Admission]) -> dict[Admission, int]:
         return lost(admissions)

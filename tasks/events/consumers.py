@@ -9,6 +9,7 @@ from uuid import UUID
 
 from channels.consumer import AsyncConsumer
 from channels.exceptions import StopConsumer
+from django.db import Error as DatabaseError
 
 from tasks.events.admission import Admission, Asked, Door, Refused
 from tasks.events.frames import Frame, word
@@ -42,6 +43,8 @@ class EventConsumer(AsyncConsumer):  # type: ignore[misc]
         try:
             asking = self.hub.readers.submit(lambda: self.door.admit(asked))
             return await asyncio.wrap_future(asking)
+        except DatabaseError:  # also on a new connection
+            raise Refused(503, "the database does not answer") from None
         finally:
             self.hub.entering -= 1
 

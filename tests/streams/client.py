@@ -154,9 +154,12 @@ class SocketClient(Client):
 
     def _send(self, opcode: int, data: bytes) -> None:
         mask = os.urandom(4)
-        long = len(data) > 125
-        size = bytes([0x80 | opcode, 0x80 | (127 if long else len(data))])
-        size += struct.pack("!Q", len(data)) if long else b""
+        # Protocols are strict: the shortest way to write a length is the only one.
+        size = struct.pack("!BB", 0x80 | opcode, 0x80 | min(len(data), 126))
+        if len(data) > 0xFFFF:
+            size = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, len(data))
+        elif len(data) > 125:
+            size += struct.pack("!H", len(data))
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
         try:
             self.wire.send(size + mask + masked)
