@@ -118,6 +118,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
+                'verbose_name': 'price',
                 'ordering': ['model', 'provider', '-valid_from'],
                 'constraints': [models.UniqueConstraint(fields=('provider', 'model', 'valid_from'), name='price_override_once'), models.CheckConstraint(condition=models.Q(('input_usd__gte', 0), ('output_usd__gte', 0), models.Q(('cache_read_usd__isnull', True), ('cache_read_usd__gte', 0), _connector='OR'), models.Q(('cache_write_usd__isnull', True), ('cache_write_usd__gte', 0), _connector='OR')), name='price_override_not_negative')],
             },
