@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from costs import pauses
 from costs.models import Budget, PriceOverride, ProviderPause, Usage
 
 if TYPE_CHECKING:
@@ -54,6 +56,15 @@ class BudgetAdmin(ReadOnly, BudgetBase):
 @admin.register(ProviderPause)
 class PauseAdmin(ReadOnly, PauseBase):
     list_display = ["provider", "until", "since", "strikes", "message"]
+    actions = ["go_on"]
+
+    def has_lift_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("costs.change_providerpause")
+
+    @admin.action(description="Go on at once", permissions=["lift"])
+    def go_on(self, request: HttpRequest, queryset: QuerySet[ProviderPause]) -> None:
+        lifted = sum(pauses.lift(row.provider) for row in queryset)
+        self.message_user(request, f"{lifted} lifted; batches go on within a second")
 
 
 @admin.register(Usage)

@@ -24,6 +24,7 @@ class PriceOverride(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = "price"
         ordering = ["model", "provider", "-valid_from"]
         constraints = [
             models.UniqueConstraint(
