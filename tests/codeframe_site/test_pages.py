@@ -69,7 +69,7 @@ def test_a_senseless_page_number_is_no_error(page: Client, number: str) -> None:
 
 
 def test_empty_lists_say_what_to_do(page: Client) -> None:
-    assert "workspace add" in html(page.get("/"))
+    assert "/workspaces/new/" in html(page.get("/"))
     assert "runbatch" in html(page.get("/batches/"))
     workspace = workspace_row()
     text = html(page.get(f"/workspaces/{workspace.id}/"))
