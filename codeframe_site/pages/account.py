@@ -100,7 +100,7 @@ def first_password(request: HttpRequest) -> HttpResponse:
         update_session_auth_hash(request, user)
         messages.success(request, "From now on you can sign in with this password.")
         return redirect("account")
-    return render(request, "site/password.html", {"form": form}, status=422 if form.errors else 200)
+    return render(request, "site/first_password.html", {"form": form}, status=422 if form.errors else 200)
 
 
 def _context(request: HttpRequest, *, form: TokenForm | None = None) -> dict[str, Any]:
