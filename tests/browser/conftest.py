@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.installation import Installation
 from tests.commands.conftest import empty as empty  # a migrated database, for every installation
@@ -19,6 +19,7 @@ WIDTHS = (1280, 360)
 THEMES = ("light", "dark")
 
 Look = Callable[[Page, str], None]
+expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

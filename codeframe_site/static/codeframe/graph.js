@@ -8,7 +8,7 @@
   const height = svg.viewBox.baseVal.height;
   const SMALLEST = 0.02;
   const LARGEST = 3;
-  const READABLE = 0.6; // below this a title cannot be read
+  const READABLE = 0.8; // below this a title cannot be read
   let scale = 1;
 
   // -- zoom and move --------------------------------------------------------------------------------
@@ -139,8 +139,9 @@
   zoom(Math.min(1, Math.max(READABLE, whole())), 0, 0);
   let begin = null;
   graph.querySelectorAll(".node").forEach(function (node) {
-    const x = node.transform.baseVal.consolidate().matrix.e;
-    if (!begin || x < begin.x) begin = { x: x, node: node };
+    const place = node.transform.baseVal.consolidate().matrix;
+    const sooner = !begin || place.e < begin.x || (place.e === begin.x && place.f < begin.y);
+    if (sooner) begin = { x: place.e, y: place.f, node: node };
   });
   if (begin && scale * height > graph.clientHeight) center(begin.node);
   if (field.value.trim()) search();
