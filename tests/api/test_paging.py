@@ -146,7 +146,7 @@ COUNTS = {
     "tasks?status=READY&limit=1000": 4,
     "tasks/{task}": 2,
     "tasks/{task}/runs": 3,
-    "batches?limit=100": 3,
+    "batches?limit=100": 4,
     "batches/{batch}": 3,
     "batches/{batch}/runs?limit=100": 3,
     "runs/{run}": 5,
