@@ -36,8 +36,6 @@ def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     workspace = workspace_row(request, workspace_id)
     if not may_operate(request, workspace):
         raise PermissionDenied
-    if "csrfmiddlewaretoken" in request.GET:  # of a form of many buttons: not for an address
-        return redirect(f"{request.path}?{_without_token(request.GET)}")
     data = request.POST if request.method == "POST" else request.GET
     form = StartForm.read(data)
     known = engines()
@@ -54,12 +52,6 @@ def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
             return redirect("batch", batch_id=batch.id)
     context = _context(workspace, form, plan, known, data)
     return render(request, "batches/start.html", context, status=422 if starts else 200)
-
-
-def _without_token(data: QueryDict) -> str:
-    chosen = QueryDict(mutable=True)
-    chosen.setlist("task", data.getlist("task"))
-    return chosen.urlencode()
 
 
 def _start(
