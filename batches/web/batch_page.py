@@ -19,14 +19,15 @@ from batches.models.run import LIVE, RunStatus
 from batches.plan import dependency_edges
 from batches.waiting import why_waiting
 from batches.web.gantt import MOST_RUNS, STAGES_UP_TO, gantt
-from batches.web.looking_up import batch_row, may_operate
 from batches.web.progress import segments
+from batches.web.rows import batch_row
 from batches.web.steering import offered
 from costs.totals import total_of_batch, totals_of_runs
 from tasks.models import Blocker
 from tasks.models.blocker import BlockerStatus
 from tasks.web.live import stream_of
 from tasks.web.paging import page_of
+from tasks.web.rows import may_operate
 
 RUNS_SHOWN = 100
 QUESTIONS_SHOWN = 20

@@ -21,9 +21,9 @@ from batches.web.activity import items_of
 from batches.web.command_line import started_with
 from batches.web.diff.reading import read_changes
 from batches.web.events_page import shown_events
-from batches.web.looking_up import may_operate, run_row
 from batches.web.output.views import output_context
 from batches.web.remedies import remedy
+from batches.web.rows import run_row
 from batches.web.run_timeline import steps
 from costs.totals import by_model, totals_of_runs
 from tasks.events import types
@@ -31,6 +31,7 @@ from tasks.models import Blocker, Event
 from tasks.models.blocker import BlockerStatus
 from tasks.web.cursors import by_number
 from tasks.web.live import stream_of
+from tasks.web.rows import may_operate
 
 EVENTS_SHOWN = 100
 PIECES_SHOWN = 60
