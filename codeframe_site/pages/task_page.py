@@ -11,7 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from batches.deletion import delete_task
 from batches.models import Run
 from batches.models.run import RunStatus
-from costs.reports import cost_of_runs_of_task
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.models import Blocker, Task, TaskDependency
 from tasks.models.blocker import BlockerStatus
 from tasks.models.membership import Role
@@ -82,7 +83,7 @@ def _context(request: HttpRequest, task: Task) -> dict[str, Any]:
     operate = may_operate(request, task.workspace)
     runs = Run.objects.filter(task=task).select_related("batch").order_by("-created_at")
     shown = list(runs.defer("expected_gates")[:RUNS_SHOWN])
-    costs = cost_of_runs_of_task(task.id)
+    costs = known_costs(SpendScope.RUN, [run.id for run in shown])
     questions = list(_questions(task)[:QUESTIONS_SHOWN])
     return {
         "task": task,
@@ -93,7 +94,7 @@ def _context(request: HttpRequest, task: Task) -> dict[str, Any]:
         "answered": [b for b in questions if b.status != BlockerStatus.OPEN],
         "runs": [(run, costs.get(run.id)) for run in shown],
         "running": next((run for run in shown if run.status == RunStatus.RUNNING), None),
-        "cost": sum(costs.values()) if costs else None,
+        "cost": known_costs(SpendScope.TASK, [task.id]).get(task.id),
         "here": f"/tasks/{task.id}/",
     }
 
