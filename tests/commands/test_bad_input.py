@@ -171,7 +171,7 @@ ROWS = [
     (("batch", "cancel", LONG), "is not a batch id"),
     (("batch", "retry", "ffffffff"), "required: TASK"),
     # -- drain
-    (("drain", "--timeout", "-1"), "must be seconds from 0, not '-1'"),
+    (("drain", "--timeout", "-1"), "must be a number of seconds from 0, not '-1'"),
     (("drain", "--timeout", "nan"), "must be seconds"),
     # -- runbatch: what
     (("runbatch", "--all-ready"), "required: --workspace"),
