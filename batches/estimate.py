@@ -9,8 +9,8 @@ from uuid import UUID
 
 from batches.models import Batch, Run
 from batches.models.run import RunStatus
+from batches.money import spent_by_run
 from batches.plan import node_of
-from costs.totals import totals_of_runs
 from tasks.models import Workspace
 from tasks.planning.graph import CycleError
 from tasks.planning.schedule import forecast
@@ -121,8 +121,8 @@ def _typical(runs: list[Run]) -> Typical:
     taken = [seconds for run in runs if (seconds := run.seconds) is not None]
     if not taken:
         return Typical()
-    totals = totals_of_runs([run.id for run in runs])
-    dear = [t.cost_usd for t in totals.values() if t.cost_usd is not None and not t.unpriced]
+    spent = spent_by_run(run.id for run in runs).values()
+    dear = [s.cost_usd for s in spent if s.cost_usd is not None and not s.unpriced]
     return Typical(
         seconds=median(taken),
         dollars=median(dear) if dear else None,

@@ -14,6 +14,7 @@ from costs.periods import Range
 
 UNPRICED = Sum("calls", filter=Q(cost_usd__isnull=True), default=0)
 ESTIMATED = Sum("calls", filter=Q(estimated=True), default=0)
+Ids = Collection[UUID] | QuerySet[Any, UUID]
 TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 EXPORTED = (
     "at",
@@ -129,40 +130,19 @@ def exported(workspace_id: UUID, range: Range, *, most: int) -> Iterator[dict[st
     return iter(rows[:most].iterator(chunk_size=500))
 
 
-def figures(scope: SpendScope, subject_ids: Collection[UUID]) -> dict[UUID, Spend]:
+def by_model_of_run(run_id: UUID) -> list[dict[str, Any]]:
+    """Of each model that a run has called; `total_cost_usd` None where no price is known."""
+    rows: Any = Usage.objects.filter(run_id=run_id).order_by().values("agent", "model")
+    return list(rows.annotate(**_sums()).order_by("model", "agent"))
+
+
+def figures(scope: SpendScope, subject_ids: Ids) -> dict[UUID, Spend]:
     """What batches, runs or tasks have taken so far; those without any call are left out."""
     rows = Spend.objects.filter(scope=scope, subject_id__in=subject_ids)
     return {row.subject_id: row for row in rows}
 
 
-def cost_of_runs(batch_ids: Collection[UUID]) -> dict[UUID, Decimal]:
-    """By run id; a run of which no price is known is left out."""
-    rows = (
-        Usage.objects.filter(batch_id__in=batch_ids, run_id__isnull=False, cost_usd__isnull=False)
-        .order_by()
-        .values_list("run_id")
-        .annotate(Sum("cost_usd"))
-    )
-    return {run_id: cost for run_id, cost in rows if run_id}
-
-
-def cost_of_tasks(task_ids: Collection[UUID]) -> dict[UUID, Decimal]:
-    """By task id; a task of which no price is known is left out."""
-    rows = (
-        Usage.objects.filter(task_id__in=task_ids, cost_usd__isnull=False)
-        .order_by()
-        .values_list("task_id")
-        .annotate(Sum("cost_usd"))
-    )
-    return {task_id: cost for task_id, cost in rows if task_id}
-
-
-def cost_of_runs_of_task(task_id: UUID) -> dict[UUID | None, Decimal]:
-    """By run id, None for calls outside of a run; a run of which no price is known is left out."""
-    rows = (
-        Usage.objects.filter(task_id=task_id, cost_usd__isnull=False)
-        .order_by()
-        .values_list("run_id")
-        .annotate(Sum("cost_usd"))
-    )
-    return dict(rows)
+def known_costs(scope: SpendScope, subject_ids: Ids) -> dict[UUID, Decimal]:
+    """Of batches, runs or tasks; those of which no price is known are left out."""
+    found = figures(scope, subject_ids).items()
+    return {key: spend.cost_usd for key, spend in found if spend.cost_usd is not None}

@@ -1,6 +1,7 @@
 """What all our commands share: one line per error, exit codes, a database that is there."""
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -161,6 +162,23 @@ def at_least(least: int, most: int) -> Callable[[str], int]:
         return value
 
     return whole_number
+
+
+def from_zero(noun: str) -> Callable[[str], float]:
+    """A type for argparse: a finite number, and what it counts."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value < math.inf:
+            raise argparse.ArgumentTypeError(
+                f"must be a number of {noun} from 0, not {clip(text, 40)!r}"
+            )
+        return value
+
+    return number
 
 
 def _sentence(message: str) -> str:

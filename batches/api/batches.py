@@ -19,7 +19,8 @@ from batches.models.batch import ACTIVE, BatchStatus, StopMode
 from batches.money import Money
 from batches.options import MAX_BUDGET
 from batches.resuming import resume
-from costs import reports
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.api.base import ApiView
 from tasks.api.describe import WORKSPACE, asked, describe, one_of, paged
 from tasks.api.fields import (
@@ -220,8 +221,9 @@ def titled(title: str) -> Iterator[None]:
 
 
 def full_batch(batch: Batch) -> dict[str, Any]:
-    costs = reports.cost_of_runs([batch.id])
-    return batch_object(batch, last_runs(batch), costs, money=Money([batch]))
+    runs = last_runs(batch)
+    costs = known_costs(SpendScope.RUN, runs.values_list("id", flat=True))
+    return batch_object(batch, runs, costs, money=Money([batch]))
 
 
 def last_runs(batch: Batch) -> QuerySet[Run]:

@@ -14,7 +14,8 @@ from batches.api.shapes import RunListShape, RunShape, WholeRunShape
 from batches.api.waiting import answer_when
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
-from costs import reports
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.api.base import ApiView, RowId
 from tasks.api.describe import describe, one_of, paged
 from tasks.api.pages import page_of
@@ -35,14 +36,14 @@ class RunBase(ApiView):
 
     def told(self, run_id: UUID) -> dict[str, Any]:
         run = self.run_row(run_id)
-        return run_object(run, reports.cost_of_runs([run.batch_id]))
+        return run_object(run, known_costs(SpendScope.RUN, [run.id]))
 
 
 class RunView(RunBase):
     @describe("read_run", "One attempt, with its stages, gates and findings", returns=WholeRunShape)
     def get(self, request: Request, run_id: UUID) -> Response:
         run = self.run_row(run_id)
-        body = run_object(run, reports.cost_of_runs([run.batch_id])) | {
+        body = run_object(run, known_costs(SpendScope.RUN, [run.id])) | {
             "stages": [_stage(stage) for stage in run.stages.order_by("id")],
             "gates": [_gate(gate) for gate in run.gate_records.order_by("id")],
             "findings": [_finding(finding) for finding in run.findings.order_by("id")],
@@ -104,7 +105,7 @@ def listed(rows: QuerySet[Run], request: Request) -> Response:
     if wanted := statuses(request, RunStatus.values):
         rows = rows.filter(status__in=wanted)
     found, cursor = page_of(rows, request, orders=ORDERS, default=20, maximum=100)
-    costs = reports.cost_of_runs({run.batch_id for run in found})
+    costs = known_costs(SpendScope.RUN, [run.id for run in found])
     return Response({"runs": [run_object(run, costs) for run in found], "next_cursor": cursor})
 
 

@@ -104,8 +104,8 @@ def batch_object(
     *,
     money: Money | None = None,
 ) -> dict[str, Any]:
-    """With `runs` (the last of each task) and `costs` (of all runs) the results are told too, with
-    `money` what the batch has spent by now and whether its provider makes it wait."""
+    """With `runs` (the last of each task) and their `costs` the results are told too, with `money`
+    what the batch has spent by now and whether its provider makes it wait."""
     body: dict[str, Any] = {
         "id": str(batch.id),
         "workspace_id": str(batch.workspace_id),
@@ -152,7 +152,8 @@ def batch_object(
         rows, costs = list(runs), costs or {}
         body["task_ids"] = [str(run.task_id) for run in rows if run.task_id]
         body["results"] = {str(run.task_id or run.id): run_object(run, costs) for run in rows}
-        body["cost_usd"] = in_dollars(sum(costs.values())) if costs else None
+        spent = money.spent(batch) if money else None
+        body["cost_usd"] = in_dollars(spent.cost_usd if spent else None)
     if money is not None:
         body |= money.of(batch)
     return body

@@ -14,7 +14,8 @@ from batches.approval import Approval, approve_tasks
 from batches.deletion import delete_task
 from batches.models import Run
 from batches.models.run import LIVE
-from costs import reports
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.api.base import ApiView, RowId
 from tasks.api.describe import WORKSPACE, describe
 from tasks.api.fields import StrictBoolean, id_list, read_input
@@ -132,7 +133,7 @@ class TaskRunView(TaskView):
             refusal = NotFound("this task has never run")
             refusal.title = "No run found"
             raise refusal
-        body = run_object(run, reports.cost_of_runs([run.batch_id])) | {
+        body = run_object(run, known_costs(SpendScope.RUN, [run.id])) | {
             "success": True,
             "has_output": run.output_bytes > 0,
             "message": f"Run {run.short_id} is {run.status}",

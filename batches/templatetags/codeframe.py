@@ -1,7 +1,6 @@
 """What our templates show in one way everywhere: states, durations, times, names from outside."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -12,8 +11,10 @@ from django.utils.timesince import timesince
 
 from batches.terminal.states import seconds
 from batches.web.marks import mark, word
+from costs.templatetags.costs import dollars
 
 register = template.Library()
+register.filter("money", dollars)
 
 
 @register.simple_tag
@@ -102,17 +103,6 @@ def _time(value: datetime, kind: str, text: str) -> SafeString:
 def _age(value: datetime) -> str:
     age_s = (timezone.now() - value).total_seconds()
     return f"{max(0, age_s):.0f} s" if age_s < 60 else timesince(value, depth=1)
-
-
-@register.filter
-def money(value: Decimal | float | None) -> str:
-    """Dollars with cents, and four decimals below one cent; unknown is a dash, never 0."""
-    if value is None:
-        return "–"
-    amount = Decimal(value)
-    if amount and abs(amount) < Decimal("0.01"):
-        return f"${amount:.4f}"
-    return f"${amount:,.2f}"
 
 
 @register.filter

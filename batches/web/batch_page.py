@@ -16,17 +16,19 @@ from batches.estimate import remaining, typical_in
 from batches.models import Batch, GateRecord, Run, Stage
 from batches.models.batch import RESUMABLE
 from batches.models.run import LIVE, RunStatus
+from batches.money import Money, spent_by_run
 from batches.plan import dependency_edges
 from batches.waiting import why_waiting
 from batches.web.gantt import MOST_RUNS, STAGES_UP_TO, gantt
-from batches.web.looking_up import batch_row, may_operate
 from batches.web.progress import segments
+from batches.web.rows import batch_row
 from batches.web.steering import offered
-from costs.totals import total_of_batch, totals_of_runs
+from costs.budgets import limits_of
 from tasks.models import Blocker
 from tasks.models.blocker import BlockerStatus
 from tasks.web.live import stream_of
 from tasks.web.paging import page_of
+from tasks.web.rows import may_operate
 
 RUNS_SHOWN = 100
 QUESTIONS_SHOWN = 20
@@ -50,7 +52,7 @@ def batch_page(request: HttpRequest, batch_id: UUID) -> HttpResponse:
     page = page_of(rows, request, size=RUNS_SHOWN)
     context = {
         "page": page,
-        "rows": _with_usage(page.rows),
+        "rows": _with_spent(page.rows),
         "state": state if state in RunStatus.values else "",
         "states": RunStatus.values,
         "stream": stream,
@@ -88,7 +90,7 @@ def batch_task(request: HttpRequest, batch_id: UUID, position: int) -> HttpRespo
     run = _last_runs(batch).filter(position=position).first()
     if run is None:
         raise Http404("There is no such task in this batch.")
-    context = _base(request, batch, timezone.now()) | {"row": _with_usage([run])[0]}
+    context = _base(request, batch, timezone.now()) | {"row": _with_spent([run])[0]}
     return render(request, "batches/parts/task.html", context)
 
 
@@ -110,7 +112,7 @@ def _head(request: HttpRequest, batch: Batch, now: datetime) -> dict[str, Any]:
         "segments": segments(batch, running=running),
         "running": running,
         "ended": batch.total - len(live),
-        "total": total_of_batch(batch.id),
+        **_money(batch),
         "verbs": offered(batch) if may_operate(request, batch.workspace) else [],
         "waiting": why_waiting(batch),
     }
@@ -121,6 +123,15 @@ def _head(request: HttpRequest, batch: Batch, now: datetime) -> dict[str, Any]:
         context["typical"] = typical
         context["estimate"] = remaining(batch, live, edges, typical=typical, now=now)
     return context
+
+
+def _money(batch: Batch) -> dict[str, Any]:
+    money = Money([batch])
+    return {
+        "spent": money.spent(batch),
+        "pause": money.pause(batch),
+        "limits": limits_of([batch.id]).get(batch.id, []),
+    }
 
 
 def _timeline(batch: Batch, now: datetime) -> dict[str, Any]:
@@ -148,9 +159,9 @@ def _questions(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _with_usage(runs: list[Run]) -> list[dict[str, Any]]:
-    totals = totals_of_runs([run.id for run in runs])
-    return [{"run": run, "usage": totals.get(run.id)} for run in runs]
+def _with_spent(runs: list[Run]) -> list[dict[str, Any]]:
+    spent = spent_by_run(run.id for run in runs)
+    return [{"run": run, "spent": spent.get(run.id)} for run in runs]
 
 
 def _last_runs(batch: Batch) -> QuerySet[Run]:

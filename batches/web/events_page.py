@@ -13,13 +13,14 @@ from django.views.decorators.http import require_safe
 
 from batches.models import Run
 from batches.terminal.plain import describe
-from batches.web.looking_up import asked_id, workspace_row
+from batches.web.rows import asked_id
 from tasks.access import visible_workspaces
 from tasks.events import types
 from tasks.models import Event, Task, Workspace
 from tasks.text import clip, compact_json, one_line
 from tasks.web.cursors import by_number
 from tasks.web.live import stream_of
+from tasks.web.rows import workspace_row
 
 EVENTS_SHOWN = 100
 PAYLOAD_SHOWN = 2000

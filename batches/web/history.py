@@ -7,10 +7,11 @@ from django.views.decorators.http import require_safe
 
 from batches.models import Batch
 from batches.models.batch import BatchStatus, Verification
-from batches.web.looking_up import asked_workspace, may_operate
+from batches.web.rows import asked_workspace
 from tasks.access import visible_workspaces
 from tasks.text import clip
 from tasks.web.cursors import newest_first
+from tasks.web.rows import may_operate
 
 BATCHES_SHOWN = 50
 WORKSPACES_OFFERED = 200

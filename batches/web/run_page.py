@@ -16,21 +16,23 @@ from django.views.decorators.http import require_safe
 from batches import paths
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
+from batches.money import spent_by_run
 from batches.shown import mask_text
 from batches.web.activity import items_of
 from batches.web.command_line import started_with
 from batches.web.diff.reading import read_changes
 from batches.web.events_page import shown_events
-from batches.web.looking_up import may_operate, run_row
 from batches.web.output.views import output_context
 from batches.web.remedies import remedy
+from batches.web.rows import run_row
 from batches.web.run_timeline import steps
-from costs.totals import by_model, totals_of_runs
+from costs.reports import by_model_of_run
 from tasks.events import types
 from tasks.models import Blocker, Event
 from tasks.models.blocker import BlockerStatus
 from tasks.web.cursors import by_number
 from tasks.web.live import stream_of
+from tasks.web.rows import may_operate
 
 EVENTS_SHOWN = 100
 PIECES_SHOWN = 60
@@ -82,7 +84,7 @@ def _head(request: HttpRequest, run: Run, now: datetime) -> dict[str, Any]:
         "live": live,
         "steps": steps(stages, live=live, now=now),
         "attempts": _attempts(run),
-        "usage": totals_of_runs([run.id]).get(run.id),
+        "spent": spent_by_run([run.id]).get(run.id),
         "remedy": remedy(run, may_operate=operate),
         "may_operate": operate,
         "may_stop": operate and run.status == RunStatus.RUNNING and not run.stop_requested,
@@ -131,7 +133,7 @@ def _activity(request: HttpRequest, run: Run) -> dict[str, Any]:
 def _details(request: HttpRequest, run: Run) -> dict[str, Any]:
     return {
         "started": started_with(paths.agent_dir(run.id)) if run.started_at else None,
-        "models": by_model(run.id),
+        "models": by_model_of_run(run.id),
         "prompt": _prompt(run) if run.started_at else "",
     }
 

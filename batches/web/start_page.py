@@ -5,7 +5,6 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -18,11 +17,12 @@ from batches.estimate import Estimate, Typical, planned, typical_of
 from batches.models import Batch
 from batches.models.batch import ACTIVE, Isolation, Land, OnFailure, Strategy
 from batches.options import BatchOptions
-from batches.web.looking_up import may_operate, workspace_row
 from batches.web.start_form import StartForm, defaults
 from batches.web.start_plan import StartPlan, start_plan
 from tasks.errors import DomainError
 from tasks.models import Workspace
+from tasks.models.membership import Role
+from tasks.web.rows import workspace_row
 
 STARTED = "started_batches"
 KEYS_KEPT = 20
@@ -33,11 +33,7 @@ KEY_LENGTH = 32
 @login_required
 def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
     """A POST without `action=start` only draws the plan anew."""
-    workspace = workspace_row(request, workspace_id)
-    if not may_operate(request, workspace):
-        raise PermissionDenied
-    if "csrfmiddlewaretoken" in request.GET:  # of a form of many buttons: not for an address
-        return redirect(f"{request.path}?{_without_token(request.GET)}")
+    workspace = workspace_row(request, workspace_id, Role.OPERATOR)
     data = request.POST if request.method == "POST" else request.GET
     form = StartForm.read(data)
     known = engines()
@@ -54,12 +50,6 @@ def start_page(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
             return redirect("batch", batch_id=batch.id)
     context = _context(workspace, form, plan, known, data)
     return render(request, "batches/start.html", context, status=422 if starts else 200)
-
-
-def _without_token(data: QueryDict) -> str:
-    chosen = QueryDict(mutable=True)
-    chosen.setlist("task", data.getlist("task"))
-    return chosen.urlencode()
 
 
 def _start(

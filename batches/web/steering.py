@@ -14,7 +14,7 @@ from batches.errors import InvalidTasks
 from batches.models import Batch, Run
 from batches.models.batch import RESUMABLE, BatchStatus, StopMode
 from batches.resuming import resume
-from batches.web.looking_up import batch_row, run_row
+from batches.web.rows import batch_row, run_row
 from tasks.access import require_role
 from tasks.errors import DomainError
 from tasks.models.membership import Role

@@ -15,13 +15,12 @@ from batches.models.batch import ACTIVE
 from batches.models.run import RunStatus
 from tasks.models import Blocker, Task, Workspace
 from tasks.models.blocker import BlockerStatus
-from tasks.models.membership import Role
 from tasks.models.task import TaskStatus
 from tasks.web.columns import FIELDS, Column, TaskCard, cards_of, columns, status_counts
 from tasks.web.filters import SORTS, VIEWS, TaskFilter
 from tasks.web.live import stream_of
 from tasks.web.paging import Page, page_of
-from tasks.web.rows import may, workspace_row
+from tasks.web.rows import may_operate, workspace_row
 
 TASKS_SHOWN = 100
 QUESTIONS_SHOWN = 10
@@ -69,7 +68,7 @@ def task_card(request: HttpRequest, workspace_id: UUID, task_id: UUID) -> HttpRe
     workspace = workspace_row(request, workspace_id)
     rows = Task.objects.filter(workspace=workspace, id=task_id).only(*FIELDS)
     card = _with_runs(cards_of(list(rows)))
-    context = {"card": card[0] if card else None, "may_operate": _may_operate(request, workspace)}
+    context = {"card": card[0] if card else None, "may_operate": may_operate(request, workspace)}
     template = "tasks/card.html"
     return render(
         request, template, context | {"workspace": workspace}, status=200 if card else 404
@@ -81,7 +80,7 @@ def _context(request: HttpRequest, workspace: Workspace) -> dict[str, Any]:
     context: dict[str, Any] = {
         "workspace": workspace,
         "filter": wanted,
-        "may_operate": _may_operate(request, workspace),
+        "may_operate": may_operate(request, workspace),
         "batch": _shown_batch(workspace),
         "needs": needs_of(workspace),
         # A part of a page is no page to come back to.
@@ -142,7 +141,3 @@ def _shown_batch(workspace: Workspace) -> Batch | None:
     """The active one; else the newest."""
     active = Batch.objects.filter(workspace=workspace, status__in=ACTIVE).first()
     return active or Batch.objects.filter(workspace=workspace).first()
-
-
-def _may_operate(request: HttpRequest, workspace: Workspace) -> bool:
-    return may(request, workspace, Role.OPERATOR)

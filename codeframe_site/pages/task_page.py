@@ -11,14 +11,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from batches.deletion import delete_task
 from batches.models import Run
 from batches.models.run import RunStatus
-from costs.reports import cost_of_runs_of_task
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.models import Blocker, Task, TaskDependency
 from tasks.models.blocker import BlockerStatus
 from tasks.models.membership import Role
 from tasks.text import clip
 from tasks.web.edit_pages import moves_offered
 from tasks.web.live import stream_of
-from tasks.web.rows import may, say, task_row
+from tasks.web.rows import may_operate, say, task_row
 
 RUNS_SHOWN = 20
 RELATED_SHOWN = 100
@@ -56,7 +57,7 @@ def task_edges(request: HttpRequest, task_id: UUID) -> HttpResponse:
     """What other tasks' events change: the states of those before and after it."""
     task = task_row(request, task_id)
     context = {"task": task, "workspace": task.workspace} | _related(task)
-    context["may_operate"] = may(request, task.workspace, Role.OPERATOR)
+    context["may_operate"] = may_operate(request, task.workspace)
     return render(request, "tasks/task_edges.html", context)
 
 
@@ -79,21 +80,21 @@ def _deleted(task: Task) -> str:
 
 
 def _context(request: HttpRequest, task: Task) -> dict[str, Any]:
-    may_operate = may(request, task.workspace, Role.OPERATOR)
+    operate = may_operate(request, task.workspace)
     runs = Run.objects.filter(task=task).select_related("batch").order_by("-created_at")
     shown = list(runs.defer("expected_gates")[:RUNS_SHOWN])
-    costs = cost_of_runs_of_task(task.id)
+    costs = known_costs(SpendScope.RUN, [run.id for run in shown])
     questions = list(_questions(task)[:QUESTIONS_SHOWN])
     return {
         "task": task,
         "workspace": task.workspace,
-        "may_operate": may_operate,
-        "moves": moves_offered(task) if may_operate else [],
+        "may_operate": operate,
+        "moves": moves_offered(task) if operate else [],
         "open": [b for b in questions if b.status == BlockerStatus.OPEN],
         "answered": [b for b in questions if b.status != BlockerStatus.OPEN],
         "runs": [(run, costs.get(run.id)) for run in shown],
         "running": next((run for run in shown if run.status == RunStatus.RUNNING), None),
-        "cost": sum(costs.values()) if costs else None,
+        "cost": known_costs(SpendScope.TASK, [task.id]).get(task.id),
         "here": f"/tasks/{task.id}/",
     }
 

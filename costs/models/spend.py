@@ -44,3 +44,13 @@ class Spend(models.Model):
     @property
     def usd(self) -> Decimal:
         return of_units(self.units)
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """None where no call has a known price."""
+        return None if self.units == 0 and self.unpriced >= self.calls else self.usd
+
+    @property
+    def tokens(self) -> int:
+        fresh_and_cached = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+        return fresh_and_cached + self.output_tokens

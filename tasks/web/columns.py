@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db.models import Count, F, QuerySet, Window
 from django.db.models.functions import RowNumber
 
-from costs.reports import cost_of_tasks
+from costs.models import SpendScope
+from costs.reports import known_costs
 from tasks.models import Blocker, Task, TaskDependency, Workspace
 from tasks.models.blocker import BlockerStatus
 from tasks.models.task import TaskStatus
@@ -100,7 +101,7 @@ def cards_of(tasks: Sequence[Task]) -> list[TaskCard]:
     for task_id, title, status, count in _dependencies(ids):
         cards[task_id].after.append((title, status))
         cards[task_id].more = max(0, count - DEPENDENCIES_SHOWN)
-    for task_id, cost in cost_of_tasks(ids).items():
+    for task_id, cost in known_costs(SpendScope.TASK, ids).items():
         cards[task_id].cost = cost
     for task_id, count in _questions(ids):
         cards[task_id].questions = count

@@ -56,6 +56,10 @@ def may(request: HttpRequest, workspace: Workspace, role: Role) -> bool:
     return True
 
 
+def may_operate(request: HttpRequest, workspace: Workspace) -> bool:
+    return may(request, workspace, Role.OPERATOR)
+
+
 def say(request: HttpRequest, act: Callable[[], str]) -> bool:
     """What came of it as a message on the next page; False when it was refused."""
     try:

@@ -10,11 +10,10 @@ from pytest_django import Settings
 
 from batches import retry, watch
 from batches.models import Batch
-from tasks.models import Task, Workspace
+from tasks.models import Workspace
 from tests.architecture.source import ROOT
 from tests.factories import make_batch, make_workspace
-from tests.fakes.models import ModelServer
-from tests.fakes.models.protocols import Spent
+from tests.fakes.model_server import ModelServer, model_server
 
 FOLDER = Path(os.environ.get("CODEFRAME_TEST_AGENTS") or ROOT / ".venv" / "agents")
 PROGRAMS = {
@@ -38,8 +37,8 @@ def program_of(kind: str) -> Path | None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """Each answered call has counts of its own, so that a sum can be right in one way only."""
-    with ModelServer(spend=lambda n: Spent(fresh=1000 + n, read=200, output=30 + n)).serving() as s:
+    """It says nothing before a script is added."""
+    with model_server() as s:
         for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
             monkeypatch.setenv(name, f"sk-{name.lower()}")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", s.url)
@@ -70,11 +69,3 @@ def start(
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path)
-
-
-def scripted(workspace: Workspace, title: str, *steps: str) -> Task:
-    """See tests/fakes/models/script.py."""
-    description = "\n".join(f"model: {step}" for step in steps)
-    return Task.objects.create(
-        workspace=workspace, title=title, description=description, status="READY"
-    )

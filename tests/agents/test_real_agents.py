@@ -14,7 +14,7 @@ from batches.models import Batch, Run
 from costs.models import Usage
 from tasks.blockers import answer_blocker
 from tasks.models import Blocker, Event, Workspace
-from tests.agents.conftest import scripted
+from tests.agents.scripting import DONE, scripted
 from tests.batches.conducting import (
     conducting,
     last_run,
@@ -23,7 +23,7 @@ from tests.batches.conducting import (
     run_batch,
     wait_until,
 )
-from tests.fakes.models import Fault, ModelServer
+from tests.fakes.model_server import Fault, ModelServer, cut, malformed, slow, stall, status
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.agents, pytest.mark.timeout(90)]
 Start = Callable[..., Batch]
@@ -38,8 +38,7 @@ DOLLARS = {  # a million of fresh input, cached input and output
 
 
 def answered(server: ModelServer) -> tuple[int, int, int]:
-    spent = [call.spent for call in server.answered]
-    return sum(s.fresh for s in spent), sum(s.read for s in spent), sum(s.output for s in spent)
+    return server.told.input, server.told.cache_read, server.told.output
 
 
 def charged(*, exact: bool = True) -> tuple[int, int, int]:
@@ -64,7 +63,7 @@ def cost() -> Decimal:
 def test_a_real_agent_makes_a_file_and_is_charged_to_the_cent(
     kind: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    task = scripted(workspace, "Brew", "write tea.txt green", "write two.txt second")
+    task = scripted(workspace, server, kind, "write tea.txt green", "write two.txt second")
     batch = start(kind, workspace)
     run_batch(batch)
     assert (batch.status, last_run(task).message) == ("COMPLETED", "")
@@ -82,14 +81,14 @@ def test_an_answered_question_goes_on_in_the_same_session(
     kind: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
     ask = "run printf 'Green or black?' > $CODEFRAME_QUESTION_FILE"
-    task = scripted(workspace, "Brew", "write begun.txt half", ask)
+    steps = ("write begun.txt half", ask, DONE, "write tea.txt green")
+    task = scripted(workspace, server, kind, *steps)
     batch = start(kind, workspace)
     run_batch(batch)
     assert last_run(task).reason == "question"
     first = charged()
     assert first == answered(server)
-    answer = "Green.\nmodel: write tea.txt green"
-    blocker = answer_blocker(blocker=Blocker.objects.get(), answer=answer, by="ann")
+    blocker = answer_blocker(blocker=Blocker.objects.get(), answer="Green.", by="ann")
     send_on(blocker=blocker, by="ann")
     run_batch(batch)
     assert (batch.status, last_run(task).message) == ("COMPLETED", "")
@@ -103,8 +102,8 @@ def test_an_answered_question_goes_on_in_the_same_session(
 def test_wrong_credentials_end_the_run_and_are_shown_nowhere(
     kind: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    server.fail(Fault(401, times=50))
-    task = scripted(workspace, "Brew", "write tea.txt green")
+    faults = {0: [status(401, times=50)]}
+    task = scripted(workspace, server, kind, "write tea.txt green", faults=faults)
     run_batch(start(kind, workspace, max_retries=3))
     run = last_run(task)
     assert (run.attempt, run.status, run.reason) == (1, "FAILED", "auth")
@@ -118,8 +117,8 @@ def test_wrong_credentials_end_the_run_and_are_shown_nowhere(
 def test_what_a_provider_mends_costs_no_attempt(
     kind: str, fault: int, reason: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    server.fail(Fault(fault, times=50, retry_after_s=1))
-    task = scripted(workspace, "Brew", "write tea.txt green")
+    faults = {0: [status(fault, times=50, retry_after="1")]}
+    task = scripted(workspace, server, kind, "write tea.txt green", faults=faults)
     batch = start(kind, workspace, max_retries=0)
     with conducting(batch):
         wait_until(lambda: Run.objects.filter(task=task, reason=reason).exists(), reason)
@@ -129,13 +128,14 @@ def test_what_a_provider_mends_costs_no_attempt(
     assert cost() == dollars(kind, answered(server))
 
 
-@pytest.mark.parametrize("fault", ["cut", "malformed", "slow"])
+@pytest.mark.parametrize(
+    "fault", [cut(), malformed(closes=True), slow(0.3)], ids=lambda fault: fault.kind
+)
 @pytest.mark.parametrize("kind", FAST)
 def test_a_broken_stream_loses_no_work_and_no_cent(
-    kind: str, fault: str, workspace: Workspace, server: ModelServer, start: Start
+    kind: str, fault: Fault, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    server.fail(Fault(fault))
-    task = scripted(workspace, "Brew", "write tea.txt green")
+    task = scripted(workspace, server, kind, "write tea.txt green", faults={0: [fault]})
     batch = start(kind, workspace)
     run_batch(batch)
     assert (batch.status, last_run(task).message) == ("COMPLETED", "")
@@ -143,7 +143,7 @@ def test_a_broken_stream_loses_no_work_and_no_cent(
     told = charged()
     for ours, theirs in zip(told, answered(server), strict=True):
         assert ours >= theirs
-    if kind == "codex" or fault == "slow":
+    if kind == "codex" or fault.kind == "slow":
         assert told == answered(server)
     else:  # it may count the call that was cut, and then so do we
         assert cost() == sum(row.reported_usd or 0 for row in Usage.objects.all())
@@ -153,8 +153,8 @@ def test_a_broken_stream_loses_no_work_and_no_cent(
 def test_a_stalled_stream_ends_the_run_and_every_process(
     kind: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    server.fail(Fault("stall", times=5))
-    task = scripted(workspace, "Brew", "write tea.txt green")
+    faults = {0: [stall(times=5)]}
+    task = scripted(workspace, server, kind, "write tea.txt green", faults=faults)
     run_batch(start(kind, workspace, stall_timeout_s=4))
     assert (last_run(task).status, last_run(task).reason) == ("FAILED", "stalled")
     assert not marked_processes()
@@ -164,7 +164,8 @@ def test_a_stalled_stream_ends_the_run_and_every_process(
 def test_another_worker_goes_on_with_a_real_agent_and_counts_once(
     kind: str, workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    task = scripted(workspace, "Brew", "run sleep 1", "run sleep 1", "write tea.txt green")
+    steps = ("run sleep 1", "run sleep 1", "write tea.txt green")
+    task = scripted(workspace, server, kind, *steps)
     batch = start(kind, workspace)
     leave = threading.Event()
     with conducting(batch, leave=leave):
@@ -181,9 +182,8 @@ def test_another_worker_goes_on_with_a_real_agent_and_counts_once(
 def test_a_killed_agent_is_charged_for_every_answered_call(
     workspace: Workspace, server: ModelServer, start: Start
 ) -> None:
-    server.fail(Fault("ok"))
-    server.fail(Fault("stall"))
-    task = scripted(workspace, "Brew", "write tea.txt green", "write two.txt second")
+    steps = ("write tea.txt green", "write two.txt second")
+    task = scripted(workspace, server, "claude", *steps, faults={1: [stall()]})
     batch = start("claude", workspace)
     with conducting(batch):
         wait_until(lambda: Usage.objects.exists(), "the first call is charged")
@@ -193,7 +193,7 @@ def test_a_killed_agent_is_charged_for_every_answered_call(
         server.heal()
     first = Run.objects.get(task=task, attempt=1)
     exact = Usage.objects.filter(run_id=first.id, estimated=False)
-    assert sum(row.input_tokens for row in exact) == server.answered[0].spent.fresh
+    assert sum(row.input_tokens for row in exact) == server.answered[0].usage.input
     assert first.reason == "agent_killed"
 
 

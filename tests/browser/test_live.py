@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from playwright.sync_api import Locator, Page, Route, WebSocketRoute, expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.installation import Installation
@@ -175,7 +175,7 @@ def script(page: Page, shop: str) -> list[WebSocketRoute]:
     page.route_web_socket("**/ws/**", lambda socket: opened.append(socket))
     page.goto(f"/workspaces/{shop}/")
     until(page, lambda: bool(opened))
-    _say(opened[0], type="hello", v=1, cursor=5, replaying=False)
+    _say(opened[0], type="hello", v=1, cursor=0, replaying=False)
     expect(page.locator("#live")).to_have_text("Live")
     return opened
 
@@ -233,3 +233,23 @@ def test_the_end_is_told_and_nothing_is_opened_again(page: Page, shop: str) -> N
     expect(page.locator("#live")).to_have_text("Ended")
     opened[0].close(code=1000)
     assert len(opened) == 1
+
+
+def test_a_part_whose_fetch_failed_is_fetched_again_after_the_end(
+    page: Page, shop: str, installation: Installation
+) -> None:
+    opened = script(page, shop)
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) <= 2:
+            route.fulfill(status=429, body="busy")
+        else:
+            route.continue_()
+
+    page.route("**/parts/tasks/**", answer)
+    installation.add_task("shop", "Late")
+    _say(opened[0], type="end", cursor=10_001, status="COMPLETED")
+    expect(column(page, "Ready", "Late")).to_be_visible()
+    assert len(asked) == 3

@@ -1,5 +1,7 @@
 """Many tasks at once: what was ticked, and what a file holds."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -53,6 +55,21 @@ def test_ticked_tasks_are_deleted_after_they_were_named(page: Client, shop: Work
     assert "2 tasks deleted" in text
     assert "is part of batch" in text
     assert list(Task.objects.values_list("title", flat=True)) == ["Old 0"]
+
+
+def test_ticked_tasks_are_run_without_a_word_of_the_form_in_the_address(
+    page: Client, shop: Workspace
+) -> None:
+    ticked, _ = task_row(shop, "Tea", status="READY"), task_row(shop, "Cake", status="READY")
+    board = html(page.get(f"/workspaces/{shop.id}/"))
+    form = board[board.index('<form class="bulk"') :].partition("</form>")[0]
+    button = re.search(r'<button type="submit" formaction="([^"]*)">Run<', form)
+    assert button
+    assert 'method="post"' in form.partition(">")[0]
+    plan = page.post(button[1], {"task": str(ticked.id)})
+    assert plan.status_code == 200
+    assert f'name="task" value="{ticked.id}"' in html(plan)
+    assert "Start 1 task<" in html(plan)
 
 
 def test_tasks_of_another_workspace_are_not_ticked(page: Client, shop: Workspace) -> None:

@@ -69,9 +69,9 @@ def test_batch(page: Client, size: int, django_assert_num_queries: DjangoAssertN
     many_runs(batch, size)
     url = f"/batches/{batch.id}/"
     stages = size < 150  # of very many runs the stages are not drawn
-    with django_assert_num_queries(SIGNED_IN + 17 + stages):
+    with django_assert_num_queries(SIGNED_IN + 16 + stages):
         assert page.get(url).status_code == 200
-    with django_assert_num_queries(2 + 8):
+    with django_assert_num_queries(2 + 7):
         assert page.get(f"{url}parts/head/").status_code == 200
     with django_assert_num_queries(2 + 4):
         assert page.get(f"{url}tasks/3/").status_code == 200
@@ -123,7 +123,7 @@ def test_task(page: Client, size: int, django_assert_num_queries: DjangoAssertNu
     )
     for number in range(size // 10):
         run_row(batch_row(workspace), task=first, position=number)
-    with django_assert_num_queries(SIGNED_IN + 8):
+    with django_assert_num_queries(SIGNED_IN + 9):
         assert page.get(f"/tasks/{first.id}/").status_code == 200
 
 

@@ -171,8 +171,8 @@ ROWS = [
     (("batch", "cancel", LONG), "is not a batch id"),
     (("batch", "retry", "ffffffff"), "required: TASK"),
     # -- drain
-    (("drain", "--timeout", "-1"), "must be seconds from 0, not '-1'"),
-    (("drain", "--timeout", "nan"), "must be seconds"),
+    (("drain", "--timeout", "-1"), "must be a number of seconds from 0, not '-1'"),
+    (("drain", "--timeout", "nan"), "must be a number of seconds"),
     # -- runbatch: what
     (("runbatch", "--all-ready"), "required: --workspace"),
     (("runbatch", "-w", "nothing", "--all-ready", *FIXER), "no workspace is named 'nothing'"),

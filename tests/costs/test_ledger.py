@@ -14,6 +14,7 @@ from costs.ledger import Account, record_calls
 from costs.models import Spend, SpendScope, Usage
 from costs.money import exact
 from costs.pricing import Charge, price_calls
+from costs.reports import known_costs
 from costs.sums import recount_periods
 from costs.tokens import Tokens
 from tests.costs.charging import charge, make_call
@@ -37,6 +38,22 @@ def test_a_call_that_is_told_twice_counts_once() -> None:
     assert record_calls([call], account) == []
     assert Usage.objects.count() == 1
     assert sum_of(SpendScope.RUN, account.run_id).usd == 1
+
+
+@pytest.mark.parametrize(
+    ("costs", "known"),
+    [((None,), None), (("0",), Decimal(0)), ((None, "0.25"), Decimal("0.25")), ((None, "0"), 0)],
+)
+def test_a_sum_has_a_cost_only_where_some_call_has_a_price(
+    costs: tuple[str | None, ...], known: Decimal | None
+) -> None:
+    account = an_account()
+    for cost in costs:
+        charge(account, cost, tokens=Tokens(input=1, cache_read=2, cache_write=4, output=8))
+    spent = sum_of(SpendScope.RUN, account.run_id)
+    assert (spent.cost_usd, spent.tokens) == (known, 15 * len(costs))
+    found = known_costs(SpendScope.RUN, [account.run_id or uuid4()])
+    assert found == ({} if known is None else {account.run_id: known})
 
 
 def test_two_writers_at_once_cannot_both_count_a_call() -> None:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from batches import worker_files
-from tasks.console import EXIT_FAILED, ConsoleCommand
+from tasks.console import EXIT_FAILED, ConsoleCommand, from_zero
 from tasks.text import plural
 
 POLL_SECONDS = 0.2
@@ -19,7 +19,7 @@ class Command(ConsoleCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--timeout",
-            type=_seconds,
+            type=from_zero("seconds"),
             default=0.0,
             metavar="SECONDS",
             help="how long to wait for them; 0, the default, is no limit",
@@ -48,13 +48,3 @@ def _tell(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be seconds from 0, not {text[:40]!r}")
-    return value

@@ -16,10 +16,10 @@ from batches.models.run import LIVE
 from batches.shown import mask_file
 from batches.supervisor import spool
 from batches.supervisor.layout import STREAMS
-from batches.web.looking_up import run_row
 from batches.web.output import window
 from batches.web.output.finding import MAX_QUERY, find
 from batches.web.output.lines import offset_of_line
+from batches.web.rows import run_row
 from tasks.workspaces.git import GitError
 
 AROUND = 20

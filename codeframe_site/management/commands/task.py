@@ -1,5 +1,4 @@
 import argparse
-import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from batches.deletion import delete_task
-from tasks.console import ConsoleCommand, Verbs
+from tasks.console import ConsoleCommand, Verbs, from_zero
 from tasks.errors import ValidationFailed
 from tasks.importing import MAX_BYTES, import_file
 from tasks.lifecycle import move_task
@@ -154,7 +153,7 @@ def _arguments_of_add(add: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--priority", type=int, default=0, metavar="N", help="0, the default, is first"
     )
-    add.add_argument("--estimate", type=_hours, metavar="HOURS", help="hours of work")
+    add.add_argument("--estimate", type=from_zero("hours"), metavar="HOURS", help="hours of work")
     add.add_argument("--complexity", type=int, metavar="N", help="1 to 5")
     add.add_argument("--uncertainty", choices=["low", "medium", "high"], help="of the estimate")
     add.add_argument("--no-changes", action="store_true", help="may complete without a change")
@@ -183,16 +182,6 @@ def _line(name: str, text: str) -> str:
     if printable(text) != text or len(text.splitlines()) > 1:
         raise ValidationFailed(f"{name}: must be one line, without control characters")
     return text.strip()
-
-
-def _hours(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of hours, not {text[:40]!r}")
-    return value
 
 
 def _from_stdin() -> str:

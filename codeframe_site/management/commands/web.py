@@ -1,6 +1,5 @@
 import argparse
 import gc
-import math
 import os
 import sys
 from typing import Any, NoReturn
@@ -16,7 +15,7 @@ from codeframe_site.sign_in_links import (
     make_link,
     nobody_has_a_password,
 )
-from tasks.console import EXIT_FAILED, ConsoleCommand
+from tasks.console import EXIT_FAILED, ConsoleCommand, from_zero
 from tasks.errors import DomainError
 from tasks.text import plural
 
@@ -34,7 +33,7 @@ class Command(ConsoleCommand):
         parser.add_argument("--port", type=_port, default=8000, help="0 takes any free one")
         parser.add_argument(
             "--drain",
-            type=_seconds,
+            type=from_zero("seconds"),
             default=10.0,
             metavar="SECONDS",
             help="how long requests under way may take when it is told to end",
@@ -107,13 +106,3 @@ def _port(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) <= HIGHEST_PORT):
         raise argparse.ArgumentTypeError(f"{text!r} is no port: give 0 to {HIGHEST_PORT}")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return value

@@ -3,6 +3,7 @@
 (function () {
   "use strict";
   const FETCH_GAP_MS = 500;
+  const FETCH_RETRY_MS = 1000; // doubled with each failure
   const MOST_IN_FLIGHT = 4;
   const SILENCE_MS = 40000; // more than two heartbeats
   const FIRST_DELAY_MS = 500;
@@ -70,6 +71,7 @@
     listen();
     failures = 0;
     if (frame.type === "hello") say(frame.replaying ? "replaying" : "connected", frame.replaying ? "Catching up…" : "Live");
+    if (frame.type === "hello") fetchMissed();
     if (frame.type === "live") say("connected", "Live");
     if (frame.type === "events") take(frame.events);
     if (frame.type === "resync") resync();
@@ -140,7 +142,8 @@
   // -- what changed is fetched again ----------------------------------------------------------------
 
   const wanted = new Map(); // key -> element's latest form is looked up when its turn comes
-  const times = new Map(); // key -> when it was last fetched
+  const due = new Map(); // key -> when it may be fetched again
+  const misses = new Map(); // key -> fetches that failed since the last good one
   const shown = new Map(); // key -> the text it was last given
   const busy = new Set();
   let timer = 0;
@@ -181,7 +184,7 @@
     const now = performance.now();
     let soonest = Infinity;
     for (const key of Array.from(wanted.keys())) {
-      const wait = (times.has(key) ? times.get(key) + FETCH_GAP_MS : 0) - now;
+      const wait = (due.get(key) || 0) - now;
       const element = elementOf(key);
       if (!element) wanted.delete(key);
       else if (wait > 0) soonest = Math.min(soonest, wait);
@@ -194,19 +197,37 @@
   function fetchOne(key, element) {
     wanted.delete(key);
     busy.add(key);
-    times.set(key, performance.now());
+    due.set(key, performance.now() + FETCH_GAP_MS);
     fetch(element.dataset.liveSrc, { headers: { "HX-Request": "true" }, credentials: "same-origin", redirect: "manual" })
       .then(function (response) {
         if (response.status === 404 || response.status === 410) return null;
-        if (!response.ok) throw new Error("fragment: " + response.status);
-        return response.text();
+        if (response.ok) return response.text();
+        // Signed out, or no longer allowed: asking again would change nothing.
+        if (response.type === "opaqueredirect" || response.status === 403) return undefined;
+        throw new Error("fragment: " + response.status);
       })
-      .then(function (text) { paint(key, text); })
-      .catch(function () { /* the server is away: the next event or the next hello asks again */ })
+      .then(function (text) {
+        misses.delete(key);
+        if (text !== undefined) paint(key, text);
+      }, function () { fetchLater(key); })
       .finally(function () {
         busy.delete(key);
         if (wanted.size && !timer) timer = window.setTimeout(fetchWanted, 0);
       });
+  }
+
+  // The server is away or busy; also after the stream's end, when no event asks again.
+  function fetchLater(key) {
+    const before = misses.get(key) || 0;
+    misses.set(key, before + 1);
+    const most = Math.min(LONGEST_DELAY_MS, FETCH_RETRY_MS * 2 ** before);
+    due.set(key, performance.now() + most * (0.5 + Math.random() / 2));
+    wanted.set(key, true);
+  }
+
+  function fetchMissed() {
+    misses.forEach(function (_, key) { due.delete(key); });
+    if (wanted.size) fetchWanted();
   }
 
   function paint(key, text) {

@@ -15,6 +15,7 @@ def read(path: str, body: Body, number: int) -> Asked:
         model=str(body.get("model", "")),
         stream=bool(body.get("stream")),
         replies=count_runs(roles),
+        results=sum(m.get("role") == "tool" for m in body.get("messages", [])),
         has_tools=bool(body.get("tools")),
         number=number,
     )

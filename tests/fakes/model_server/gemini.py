@@ -22,9 +22,14 @@ def read(path: str, body: Body, number: int) -> Asked:
         model=found[1],
         stream=found[2] == "streamGenerateContent",
         replies=count_runs(roles),
+        results=sum("functionResponse" in part for part in _parts(body)),
         has_tools=bool(body.get("tools")),
         number=number,
     )
+
+
+def _parts(body: Body) -> list[Body]:
+    return [part for content in body.get("contents", []) for part in content.get("parts", [])]
 
 
 def whole(asked: Asked, turn: Turn) -> Body:

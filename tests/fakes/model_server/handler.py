@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
             self._give(protocol, asked, request, self.model_server.side, None)
             return
         script = self.model_server.script_for(asked.body)
-        step = script.step(asked.replies) if script else None
+        step = script.step(replies=asked.replies, results=asked.results) if script else None
         request.step = step
         if script is None or step is None:
             text = f"the script has no turn behind {asked.replies} replies"
@@ -129,8 +129,9 @@ class Handler(BaseHTTPRequestHandler):
             self._chunk(piece)
         if fault.kind == "malformed":
             self._chunk(b'data: {"type": "content_block_delta", "delta": {"te\n\n')
-            self._chunk(b"")
-            return
+            if not fault.closes:
+                self._chunk(b"")
+                return
         if fault.kind == "overloaded":
             self._chunk(protocol.error_piece())
             self._chunk(b"")

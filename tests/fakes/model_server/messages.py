@@ -18,9 +18,15 @@ def read(path: str, body: Body, number: int) -> Asked:
         model=str(body.get("model", "")),
         stream=bool(body.get("stream")),
         replies=count_runs(roles),
+        results=sum(block.get("type") == "tool_result" for block in _told(body)),
         has_tools=bool(body.get("tools")),
         number=number,
     )
+
+
+def _told(body: Body) -> list[Body]:
+    contents = [message.get("content") for message in body.get("messages", [])]
+    return [block for content in contents if isinstance(content, list) for block in content]
 
 
 def whole(asked: Asked, turn: Turn) -> Body:

@@ -16,6 +16,7 @@ def read(path: str, body: Body, number: int) -> Asked:
         model=str(body.get("model", "")),
         stream=bool(body.get("stream")),
         replies=count_runs([_is_own(item) for item in items]),
+        results=sum(str(item.get("type")).endswith("_call_output") for item in items),
         has_tools=bool(body.get("tools")),
         number=number,
     )

@@ -50,6 +50,7 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Mapping[str, Any] | bytes | None = None
     delay_s: float = 0.0
+    closes: bool = False
     times: int = 1
 
 
@@ -63,9 +64,10 @@ def cut(times: int = 1) -> Fault:
     return Fault(kind="cut", times=times)
 
 
-def malformed(times: int = 1) -> Fault:
-    """An answer of the right form whose JSON is broken half-way."""
-    return Fault(kind="malformed", times=times)
+def malformed(times: int = 1, *, closes: bool = False) -> Fault:
+    """An answer of the right form whose JSON is broken half-way; it ends as it should, or with the
+    connection."""
+    return Fault(kind="malformed", times=times, closes=closes)
 
 
 def overloaded(times: int = 1) -> Fault:
@@ -100,7 +102,9 @@ class Script:
     """`when`: used for requests with that text in them; "" fits all.
 
     The turn is chosen by the replies in the request's history, so that conversations may run side
-    by side and be continued; with `in_order` it is one after the other, whatever the history says.
+    by side and be continued; with `by_results` by what its tools gave back, one call a turn, since
+    command lines keep half a reply and their own errors as replies; with `in_order` it is one
+    after the other, whatever the history says.
     """
 
     def __init__(
@@ -110,18 +114,22 @@ class Script:
         when: str = "",
         in_order: bool = False,
         last_repeats: bool = False,
+        by_results: bool = False,
     ) -> None:
         self.turns = list(turns)
         self.when = when
         self._in_order = in_order
         self._last_repeats = last_repeats
+        self._by_results = by_results
         self._answered = 0
         self._used: dict[tuple[int, int], int] = {}
+        self._healed = False
         self._lock = threading.Lock()
 
-    def step(self, replies: int) -> int | None:
+    def step(self, *, replies: int, results: int) -> int | None:
         """None behind the end."""
-        wanted = self._answered if self._in_order else replies
+        told = results if self._by_results else replies
+        wanted = self._answered if self._in_order else told
         if wanted < len(self.turns):
             return wanted
         return len(self.turns) - 1 if self._last_repeats and self.turns else None
@@ -129,12 +137,18 @@ class Script:
     def fault(self, step: int) -> Fault | None:
         """The next one of this turn, which is used up by asking."""
         with self._lock:
+            if self._healed:
+                return None
             for place, fault in zip(count(), self.turns[step].faults, strict=False):
                 used = self._used.get((step, place), 0)
                 if used < fault.times:
                     self._used[step, place] = used + 1
                     return fault
         return None
+
+    def heal(self) -> None:
+        with self._lock:
+            self._healed = True
 
     def answered(self) -> None:
         with self._lock:

@@ -75,6 +75,11 @@ class ModelServer:
         """Stalled answers are cut."""
         self.released.set()
 
+    def heal(self) -> None:
+        """Nothing goes wrong any more."""
+        for script in self.scripts:
+            script.heal()
+
     def note(self, path: str, headers: Mapping[str, str], body: Any, protocol: str) -> Request:
         with self._lock:
             number = len(self.requests) + 1
@@ -105,7 +110,7 @@ def model_server(
     *turns: Turn, scripts: Sequence[Script] = (), **options: Any
 ) -> Iterator[ModelServer]:
     """One script of these turns, or several scripts. `options`: side."""
-    server = ModelServer(scripts or [Script(turns)], **options)
+    server = ModelServer(scripts or ([Script(turns)] if turns else []), **options)
     server.start()
     try:
         yield server

@@ -189,3 +189,28 @@ def test_behind_its_last_turn_a_script_is_at_a_loss(server: ModelServer) -> None
     answer = post(server, "/v1/messages", {"messages": history})
     assert answer.status == 400
     assert b"no turn behind 2 replies" in answer.read()
+
+
+RESULTS: dict[str, dict[str, Any]] = {
+    "messages": {"messages": [USER, ASSISTANT, {"content": [{"type": "tool_result"}]}, ASSISTANT]},
+    "chat": {"messages": [USER, ASSISTANT, {"role": "tool", "content": ""}, ASSISTANT]},
+    "responses": {"input": [USER, ASSISTANT, {"type": "function_call_output"}, ASSISTANT]},
+    "gemini": {
+        "contents": [{"role": "model"}, {"parts": [{"functionResponse": {}}]}, {"role": "model"}]
+    },
+}
+
+
+@all_protocols
+def test_by_results_a_reply_without_a_call_moves_nothing(name: str) -> None:
+    with model_server(scripts=[Script(TURNS, by_results=True)]) as server:
+        assert b"Done." in post(server, PROTOCOLS[name][0], RESULTS[name]).read()
+    assert server.requests[0].step == 1
+
+
+def test_what_is_healed_fails_no_more() -> None:
+    with model_server(Turn("ok", faults=[status(500, times=9)])) as server:
+        first = post(server, "/v1/messages", {"messages": [USER]})
+        server.heal()
+        second = post(server, "/v1/messages", {"messages": [USER]})
+    assert [first.status, second.status] == [500, 200]

@@ -19,6 +19,7 @@ class Asked:
     model: str
     stream: bool
     replies: int
+    results: int
     has_tools: bool
     number: int
 
