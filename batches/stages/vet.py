@@ -2,11 +2,13 @@
 
 from batches.context import RunContext, StageFailed
 from batches.integration import changes, vetting
+from batches.integration.protecting import protecting
 from batches.models import Finding
 from batches.persist import persist
 from batches.reasons import Reason
 from batches.results import failed
 from batches.stages.capture import Change
+from batches.stages.provision import config_of
 from tasks.text import storable
 
 
@@ -20,7 +22,8 @@ def vet_change(context: RunContext, change: Change) -> None:
         listed = change.paths
         if listed is None:
             listed = changes.list_changes(store, base=change.base, commit=change.commit)
-        findings = vetting.vet(store, commit=change.commit, changes=listed)
+        rules = [*vetting.RULES, *protecting(config_of(context).get("protected_paths", []))]
+        findings = vetting.vet(store, commit=change.commit, changes=listed, rules=rules)
         if findings:
             persist(lambda: _record(context, findings))
         refused = [finding for finding in findings if finding.severity == "refuse"]

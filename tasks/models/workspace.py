@@ -18,6 +18,9 @@ class Workspace(models.Model):
     gates_waived = models.BooleanField(
         default=False, help_text="Declared to need no gates: results are waived, not unverified"
     )
+    config = models.JSONField(
+        default=dict, blank=True, help_text="By dotted key; above the repository's own file"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
