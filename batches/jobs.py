@@ -13,6 +13,7 @@ from batches.errors import Fenced
 from batches.host_slots import slot
 from batches.owner import new_owner
 from batches.persist import persist
+from batches.provisioning.collecting import collect
 from batches.shared import DRAIN, LEAVE, Flag, mark_delivery
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,16 @@ def run_from_queue(batch_id: str) -> None:
             execute_batch(batch_id)
     if not (LEAVE.is_set() or DRAIN.is_set()):
         recovery.recover()
+
+
+def collect_garbage() -> None:
+    """Of this machine; one at a time."""
+    mark_delivery()
+    if LEAVE.is_set() or DRAIN.is_set():
+        return
+    with slot("collect", 1) as free:
+        if free:
+            collect()
 
 
 def execute_batch(

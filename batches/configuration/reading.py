@@ -36,15 +36,23 @@ def read_config(content: bytes) -> dict[str, Any]:
         raise _file_problem(f"is larger than {MAX_BYTES} bytes")
     try:
         text = content.decode("utf-8-sig")
-        _refuse_cleverness(text)
-        loaded = yaml.load(text, Loader=_Strict)  # noqa: S506 (a safe loader, made stricter)
     except UnicodeDecodeError as error:
         raise _file_problem("is not UTF-8 text") from error
+    loaded = read_value(text)
+    return check_config({} if loaded is None else loaded)
+
+
+def read_value(text: str) -> Any:
+    """Plain data of one YAML document. Raises ConfigInvalid."""
+    if len(text) > MAX_BYTES:
+        raise _file_problem(f"is larger than {MAX_BYTES} bytes")
+    try:
+        _refuse_cleverness(text)
+        return yaml.load(text, Loader=_Strict)  # noqa: S506 (a safe loader, made stricter)
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         if isinstance(error, ConfigInvalid):
             raise
         raise _file_problem(f"is not YAML: {clip(' '.join(str(error).split()), 300)}") from error
-    return check_config({} if loaded is None else loaded)
 
 
 def check_config(given: Any) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def replay(commands: Sequence[SetupCommand], ground: Ground, steps: Steps) -> No
 
 def _replay_one(command: SetupCommand, ground: Ground, steps: Steps) -> None:
     try:
+        _refuse_outside(command, ground.tree)
         for name in command.files:
             refuse_foreign(with_included(name, _reader(ground.tree)), ground.policy)
         steps.run(
@@ -74,6 +75,15 @@ def _replay_one(command: SetupCommand, ground: Ground, steps: Steps) -> None:
         raise SetupFailed(f"{command.text}: {error}") from error
     except StepFailed as error:
         raise SetupFailed(str(error)) from error
+
+
+def _refuse_outside(command: SetupCommand, tree: Path) -> None:
+    """A link of the repository may lead a path anywhere. Raises SetupFailed."""
+    for word in command.words:
+        path = tree / word.partition("=")[2] if word.startswith("--") else tree / word
+        path = Path(str(path).partition("[")[0])
+        if not path.resolve().is_relative_to(tree.resolve()):
+            raise SetupFailed(f"{command.text}: {word} leads out of the tree.")
 
 
 def _argv(command: SetupCommand, ground: Ground) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ A list of what is allowed, word by word. What is not on it is refused, however h
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, unique
 
 
+@unique
 class Takes(Enum):
     """What the value of an option, or a word without one, may be."""
 
@@ -20,7 +21,7 @@ class Takes(Enum):
     ADDRESS = "an index or address that the operator allows"
     NPM = "a package of the registry, perhaps with its version"
     APT = "a package of the system, perhaps with its version"
-    CONDA = "a package, perhaps with its version"
+    CONDA = "a package of a channel, perhaps with its version"
     CHANNEL = "a channel by name"
 
 

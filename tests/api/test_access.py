@@ -47,6 +47,11 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("GET", "workspaces/<uuid:workspace_id>/members"): RULE,
     ("PUT", "workspaces/<uuid:workspace_id>/members/<str:username>"): RULE,
     ("DELETE", "workspaces/<uuid:workspace_id>/members/<str:username>"): RULE,
+    ("GET", "workspaces/<uuid:workspace_id>/config"): LOOK,
+    ("POST", "workspaces/<uuid:workspace_id>/config/trust"): RULE,
+    ("GET", "workspaces/<uuid:workspace_id>/recipe"): LOOK,
+    ("POST", "workspaces/<uuid:workspace_id>/recipe"): RULE,
+    ("PATCH", "workspaces/<uuid:workspace_id>/recipe/<int:command_id>"): RULE,
     ("GET", "tasks"): LOOK,
     ("POST", "tasks"): WORK,
     ("POST", "tasks/execute"): WORK,
@@ -121,7 +126,9 @@ def test_the_document_names_every_route_and_no_other() -> None:
 
 
 def plain(route: str) -> str:
-    return route.replace("<uuid:", "{").replace("<str:", "{").replace(">", "}")
+    return (
+        route.replace("<uuid:", "{").replace("<str:", "{").replace("<int:", "{").replace(">", "}")
+    )
 
 
 def ask(world: World, api: Api, method: str, route: str) -> int:
@@ -129,7 +136,7 @@ def ask(world: World, api: Api, method: str, route: str) -> int:
     path = route
     for name in ("workspace", "task", "batch", "run", "blocker", "token"):
         path = path.replace(f"<uuid:{name}_id>", str(world.ids.get(name, uuid4())))
-    path = path.replace("<str:username>", "nobody")
+    path = path.replace("<str:username>", "nobody").replace("<int:command_id>", "1")
     body = {
         name: str(world.ids["task"]) if value == "task" else value
         for name, value in TABLE[method, route].body.items()
@@ -161,7 +168,7 @@ def caller(
 
 def let_in(method: str, route: str, status: int) -> bool:
     """Past every check of rights. Some then fail on the world: no patch, deleted before."""
-    missing = ("patch", "<str:username>", "<uuid:token_id>")
+    missing = ("patch", "<str:username>", "<uuid:token_id>", "<int:command_id>")
     by_itself = {("POST", "workspaces"), ("DELETE", "tasks/<uuid:task_id>")}
     allowed = route.endswith(missing) or (method, route) in by_itself
     return status not in (401, *(() if allowed else DENIED))

@@ -23,6 +23,7 @@ from django_q.conf import Conf
 from batches import recovery, worker_files
 from batches.models import Batch
 from batches.shared import DRAIN, LEAVE, last_delivery
+from tasks import queue
 from tasks.console import ConsoleCommand
 
 RECOVERY_SECONDS = 5.0
@@ -30,6 +31,8 @@ STOP_SECONDS = 4.0
 """Under the five seconds that a process manager such as honcho waits before it kills."""
 WEDGED_SECONDS = 5.0
 """A sent message that reached no process for this long means that the queue hands out nothing."""
+COLLECT_SECONDS = 600.0
+"""How often environments that nobody needs are looked for, by a process of the queue."""
 POLL_SECONDS = 0.1
 PR_SET_PDEATHSIG = 1
 EXIT_SENTINEL_DIED = 70
@@ -104,6 +107,7 @@ class _Worker:
         self._sent_at = 0.0
         self._sent: list[Batch] = []
         self._cluster: Any = None
+        self._collected = time.monotonic()
 
     def run(self) -> int:
         self._start()
@@ -134,6 +138,7 @@ class _Worker:
             if self._wedged():
                 self._replace()
             sent = recovery.recover()
+            self._collect()
         except DatabaseError as error:
             sys.stderr.write(f"recovery: {error}\n")
             connection.close()
@@ -141,6 +146,11 @@ class _Worker:
         if sent and not self._sent:
             # Not when it is sent again: the wait counts from the first message that got no answer.
             self._sent, self._sent_at = sent, time.monotonic()
+
+    def _collect(self) -> None:
+        if time.monotonic() - self._collected >= COLLECT_SECONDS:
+            self._collected = time.monotonic()
+            queue.send_collection(host=settings.HOST_NAME)
 
     def _wedged(self) -> bool:
         if last_delivery() > self._sent_at:
