@@ -83,13 +83,19 @@ def add_configuration_verbs(verbs: Verbs) -> None:
     config.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="VALUE is YAML"
     )
-    config.add_argument("--unset", action="append", default=[], metavar="KEY")
+    config.add_argument(
+        "--unset", action="append", default=[], metavar="KEY", help="as in the file, or its default"
+    )
     config.add_argument("--json", action="store_true", help="one object on one line")
     trust = verbs.add("trust", f"Show {PATH} of the repository's commit, or let it hold")
     recipe = verbs.add("recipe", "Show set-up commands, approve what agents offer, or add one")
-    recipe.add_argument("--add", action="append", default=[], metavar="COMMAND")
-    for verb in ("approve", "refuse"):
-        recipe.add_argument(f"--{verb}", action="append", default=[], type=int, metavar="ID")
+    recipe.add_argument(
+        "--add", action="append", default=[], metavar="COMMAND", help="yours, and so approved"
+    )
+    for verb, about in (("approve", "from the next batch on"), ("refuse", "and keep it refused")):
+        recipe.add_argument(
+            f"--{verb}", action="append", default=[], type=int, metavar="ID", help=about
+        )
     for parser in (config, trust, recipe):
         parser.add_argument("workspace", metavar="WORKSPACE", help="name, path or id")
     trust.add_argument(

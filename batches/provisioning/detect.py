@@ -6,28 +6,18 @@ from batches.provisioning.tools import TOOLS, load_tool
 from batches.provisioning.tools.base import Need, NeedRefused, ReadFile, Tool
 
 AUTO, NONE = "auto", "none"
-LOOKED_AT = (
-    "uv.lock",
-    "uv.toml",
-    "pyproject.toml",
-    "requirements.txt",
-    ".python-version",
-    "pnpm-lock.yaml",
-    "pnpm-workspace.yaml",
-    "yarn.lock",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "package.json",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-)
 MAX_BYTES = 32 * 1024 * 1024
 Tools = str | Sequence[str]
 
 
+def looked_at() -> list[str]:
+    """What any tool may read at the top of a tree."""
+    tools = map(load_tool, TOOLS)
+    return list(dict.fromkeys(name for tool in tools for name in (*tool.locks, *tool.reads)))
+
+
 def find_needs(wanted: Tools, files: Mapping[str, bytes], read_more: ReadFile) -> list[Need]:
-    """`files` are those of LOOKED_AT that are there; `read_more` reads what they include.
+    """`files` are those of `looked_at` that are there; `read_more` reads what they include.
 
     Raises NeedRefused.
     """
@@ -51,7 +41,9 @@ def _one_each(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def _reader(files: Mapping[str, bytes], read_more: ReadFile) -> Callable[[str], bytes | None]:
+    known = frozenset(looked_at())
+
     def read(name: str) -> bytes | None:
-        return files.get(name) if name in LOOKED_AT else read_more(name)
+        return files.get(name) if name in known else read_more(name)
 
     return read

@@ -13,7 +13,7 @@ from batches.integration.removal import remove_folder
 from batches.models import Batch, Run
 from batches.provisioning import environments
 from batches.provisioning.building import Order, Ready, environment, refuse_full_disk
-from batches.provisioning.detect import LOOKED_AT, MAX_BYTES, find_needs
+from batches.provisioning.detect import MAX_BYTES, find_needs, looked_at
 from batches.provisioning.replay import PYTHON_KINDS
 from batches.provisioning.setup_command import SetupCommand
 from batches.provisioning.steps import Steps
@@ -37,7 +37,7 @@ def make_plan(store: Store, commit: str, config: dict[str, Any], setup: list[Set
     tools = config.get("environment.tools", "auto")
     files: dict[str, bytes] = {}
     if tools != "none":
-        files = read_files(store, commit, LOOKED_AT, max_bytes=MAX_BYTES)
+        files = read_files(store, commit, looked_at(), max_bytes=MAX_BYTES)
     needs = find_needs(tools, files, lambda name: _one(store, commit, name))
     kinds = {command.kind for command in setup}
     if kinds & set(PYTHON_KINDS) and not any(need.tool in PYTHON_KINDS for need in needs):

@@ -20,7 +20,7 @@ GRACE_S = 5.0
 ORPHAN_S = 10.0
 STOP_COST_S = GRACE_S + 2.0
 """What one command may take to be gone after a stop: its grace, the kill and its reaping."""
-TAIL_BYTES = 4000
+TAIL_BYTES = 1500
 
 
 class StepOutcome(StrEnum):

@@ -1,11 +1,10 @@
 """The tools there are, by name; another one is a class and a row here."""
 
-from collections.abc import Mapping
 from importlib import import_module
 
 from batches.provisioning.tools.base import Tool
 
-TOOLS: Mapping[str, str] = {
+TOOLS: dict[str, str] = {
     "uv": "batches.provisioning.tools.python.Uv",
     "pip": "batches.provisioning.tools.python.Pip",
     "pnpm": "batches.provisioning.tools.node.Pnpm",

@@ -46,6 +46,8 @@ class Tool(Protocol):
     name: str
     locks: tuple[str, ...]
     """Files at the top of the tree, any of which asks for this tool."""
+    reads: tuple[str, ...]
+    """Further files at the top that it may ask for."""
     ecosystem: str
     """Of several tools that one ecosystem's lock files ask for, the first is taken."""
 

@@ -11,6 +11,7 @@ from batches.provisioning.surroundings import Surroundings
 from batches.provisioning.tools.base import Argv, Build, Need, NeedRefused, ReadFile
 
 PACKAGE = "package.json"
+WORKSPACES = "pnpm-workspace.yaml"
 MODULES = "node_modules"
 IGNORE_ITSELF = "*\n"
 
@@ -20,6 +21,7 @@ class _Node:
     name: ClassVar[str]
     locks: ClassVar[tuple[str, ...]]
     settings: ClassVar[tuple[str, ...]] = (".npmrc",)
+    reads = (PACKAGE, WORKSPACES, ".npmrc", ".yarnrc", ".yarnrc.yml")
     install: ClassVar[Argv]
 
     def need(self, read: ReadFile) -> Need | None:
@@ -28,7 +30,7 @@ class _Node:
         found = {name: content for name in names if (content := read(name)) is not None}
         if PACKAGE not in found:
             raise NeedRefused(f"{lock}: there is no package.json beside it.")
-        if _package(found[PACKAGE]).get("workspaces") or read("pnpm-workspace.yaml") is not None:
+        if _package(found[PACKAGE]).get("workspaces") or read(WORKSPACES) is not None:
             raise NeedRefused(
                 "package.json: its workspaces are folders of the tree, which an environment that "
                 f"is shared cannot hold; make it a set-up command, for example: {self.name} install"

@@ -17,6 +17,7 @@ from batches.provisioning.surroundings import Surroundings
 from batches.provisioning.tools.base import Argv, Build, Need, NeedRefused, ReadFile
 
 REQUIREMENTS = "requirements.txt"
+PINNED_PYTHON = ".python-version"
 _PINNED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==[^;]+$")
 _PROBE = """\
 import importlib.metadata as m, json, re, sys
@@ -62,6 +63,7 @@ class _Python:
 class Pip(_Python):
     name = "pip"
     locks = (REQUIREMENTS,)
+    reads = (PINNED_PYTHON,)
 
     def need(self, read: ReadFile) -> Need | None:
         try:
@@ -97,6 +99,7 @@ class Pip(_Python):
 class Uv(_Python):
     name = "uv"
     locks = ("uv.lock",)
+    reads = (PINNED_PYTHON, "pyproject.toml", "uv.toml")
 
     def need(self, read: ReadFile) -> Need | None:
         files = {name: read(name) for name in ("uv.lock", "pyproject.toml", "uv.toml")}
@@ -130,7 +133,7 @@ class Uv(_Python):
 
 def _wanted(read: ReadFile) -> str:
     """The first line of a .python-version that says something."""
-    text = _text(read(".python-version")) or ""
+    text = _text(read(PINNED_PYTHON)) or ""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
 

@@ -93,7 +93,7 @@ def test_an_empty_file_is_fine(text: str) -> None:
     assert read_config(text.encode()) == {}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with contextlib.suppress(ConfigInvalid):
@@ -111,7 +111,7 @@ _JSON = st.recursive(
 _SECTIONS = st.sampled_from(sorted({key.name.partition(".")[0] for key in KEYS}))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
         _SECTIONS,

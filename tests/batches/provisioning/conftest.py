@@ -57,7 +57,7 @@ class Orders:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "TOOLS", {**tools.TOOLS, NAME: CLASS})
+    monkeypatch.setitem(tools.TOOLS, NAME, CLASS)
     monkeypatch.setattr(building, "_failures", {})
 
 

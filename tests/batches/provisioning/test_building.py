@@ -158,7 +158,7 @@ from tests.batches.provisioning.conftest import Orders
 from tests.batches.provisioning.toy import CLASS, NAME
 from batches.provisioning.building import environment
 
-tools.TOOLS = {**tools.TOOLS, NAME: CLASS}
+tools.TOOLS[NAME] = CLASS
 steps.ORPHAN_S = 1.0
 orders = Orders(Path(sys.argv[1]) / "killed")
 orders.home = Path(sys.argv[1]) / "home"

@@ -16,6 +16,7 @@ class Toy:
 
     name = NAME
     locks = ("toy.lock",)
+    reads = ()
     ecosystem = "toy"
 
     def need(self, read: ReadFile) -> Need | None:
