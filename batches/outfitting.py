@@ -59,7 +59,7 @@ def outfit(
         return environments.surroundings(
             batch.environments, workspace_id=batch.workspace_id, own=own, tree=tree
         )
-    except (NeedRefused, SetupRefused, BuildFailed, SetupFailed, DiskTooFull) as error:
+    except (NeedRefused, SetupRefused, BuildFailed, SetupFailed, DiskTooFull, OSError) as error:
         raise OutfitFailed(f"The integrated tree's environment: {error}") from error
 
 

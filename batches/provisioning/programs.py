@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,11 +85,12 @@ def _ask(argv: Sequence[str], path: str) -> bytes:
     with _lock:
         if key in _answers:
             return _answers[key]
-    env = commands.base_environment() | {"PATH": path, "HOME": os.devnull}
-    try:
-        done = commands.run(argv, cwd=Path("/"), env=env, timeout_s=_TIMEOUT_S)
-    except commands.CommandError as error:
-        raise ProgramMissing(str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="codeframe-ask-") as home:  # yarn needs a real one
+        env = commands.base_environment() | {"PATH": path, "HOME": home}
+        try:
+            done = commands.run(argv, cwd=Path(home), env=env, timeout_s=_TIMEOUT_S)
+        except commands.CommandError as error:
+            raise ProgramMissing(str(error)) from error
     if not done.ok:
         raise ProgramMissing(f"{argv[0]} does not run here.")
     with _lock:

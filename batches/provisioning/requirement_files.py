@@ -8,9 +8,15 @@ from batches.provisioning.setup_command import Policy
 from batches.provisioning.sources import is_allowed
 
 MOST_FILES = 20
-_INCLUDE = re.compile(r"(?:-r|-c|--requirement|--constraint)(?:\s+|=)(\S+)")
-_INDEX = re.compile(r"(?:-i|--index-url|--extra-index-url|-f|--find-links)(?:\s+|=)(\S+)")
-_ADDRESS = re.compile(r"(?:git\+)?[A-Za-z][A-Za-z0-9+.-]*:/*\S+")
+_INCLUDES = ("-r", "-c", "--requirement", "--constraint")
+_OPTIONS = (
+    *_INCLUDES,
+    *("-e", "--editable", "-i", "--index-url", "--extra-index-url", "-f", "--find-links"),
+    *("--no-index", "--pre", "--prefer-binary", "--require-hashes", "--only-binary"),
+    *("--no-binary", "--hash"),
+)
+"""In full: pip takes any beginning of an option's name too, and a value glued to a letter."""
+_ADDRESS = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:/|file:|//)\S*")
 _LOCAL = re.compile(r"(?:-e|--editable)(?:\s+|=)(?!\S*:)\S+|\.{0,2}/\S*|\.(?:\[.*\])?$|\.\.")
 ReadText = Callable[[str], str | None]
 
@@ -49,8 +55,7 @@ def with_included(first: str, read: ReadText) -> dict[str, str]:
             raise RequirementsRefused(f"{first}: it includes more than {MOST_FILES} files.")
         found[name] = text
         for number, line in lines_of(text):
-            if include := _INCLUDE.match(line):
-                waiting.append(_beside(name, include[1], number))
+            waiting += [_beside(name, included, number) for included in _included(line)]
     return found
 
 
@@ -66,27 +71,30 @@ def _beside(name: str, included: str, number: int) -> str:
     return "/".join(parts)
 
 
+def _included(line: str) -> Iterator[str]:
+    words = iter(line.split())
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name in _INCLUDES:
+            yield value if equals else next(words, "")
+
+
 def refuse_foreign(files: dict[str, str], policy: Policy) -> None:
-    """Indexes and addresses that the operator has not allowed. Raises RequirementsRefused."""
+    """Addresses that the operator has not allowed, and options that could hide one.
+
+    Raises RequirementsRefused.
+    """
     for name, text in files.items():
         for number, line in lines_of(text):
-            for address in _addresses(line):
+            for word in line.split():
+                if word.startswith("-") and word.partition("=")[0] not in _OPTIONS:
+                    raise RequirementsRefused(f"{name}:{number}: the option {word} is not allowed.")
+            for found in _ADDRESS.finditer(line):
+                address = found[0].split("#")[0].strip("'\"")
                 if not is_allowed(address, policy.addresses):
                     raise RequirementsRefused(
                         f"{name}:{number}: the operator has not allowed the address {address}."
                     )
-
-
-def _addresses(line: str) -> Iterator[str]:
-    if index := _INDEX.match(line):
-        if ":" in index[1] or index[1].startswith("/"):
-            yield index[1]
-        return
-    for word in line.split():
-        if word.startswith("--hash"):
-            continue
-        if _ADDRESS.fullmatch(word):
-            yield word.split("#")[0]
 
 
 def local_line(files: dict[str, str]) -> str | None:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from batches import owner, paths
 from batches.models import Environment, Run
 from batches.models.batch import BatchStatus
+from batches.models.run import RunStatus
 from batches.provisioning.collecting import collect
 from batches.provisioning.locks import EXCLUSIVE, held
 from batches.provisioning.sealing import seal
@@ -93,7 +94,7 @@ def test_half_built_ones_and_those_of_strangers_go(workspace: Workspace) -> None
 
 def test_copies_of_runs_that_are_over_go(workspace: Workspace) -> None:
     batch = batch_row(workspace, BatchStatus.RUNNING)
-    run = run_row(batch)
+    run = run_row(batch, RunStatus.RUNNING)
     kept, left = (paths.own_environment_dir(row) for row in (run.id, uuid4()))
     for folder in (kept, left):
         folder.mkdir()

@@ -127,6 +127,17 @@ def test_addresses_are_compared_by_their_parts(address: str, allowed: bool) -> N
         "https://evil.example/x.whl",
         "flask \\\n  --index-url https://evil.example",
         "-r more.txt",
+        "-rmore.txt",
+        "-ihttps://evil.example",
+        "--index https://evil.example",
+        "--pre --index-url=https://evil.example",
+        "--extra-index-url 'https://evil.example'",
+        "--find-links=//evil.example/x",
+        "flask --global-option=x",
+        "x@file:///etc/x.whl",
+        "x @ file:x.whl",
+        "--trusted-host evil.example",
+        "--no-index -r more.txt",
     ],
 )
 def test_a_requirements_file_cannot_lead_to_a_foreign_address(line: str) -> None:
