@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from batches import owner, paths
 from batches.models import Environment, Run
@@ -17,6 +18,8 @@ from batches.models.run import RunStatus
 from batches.provisioning.collecting import collect
 from batches.provisioning.locks import EXCLUSIVE, held
 from batches.provisioning.sealing import seal
+from batches.shared import LEAVE
+from tasks import queue
 from tasks.models import Workspace
 from tests.codeframe_site.rows import batch_row, run_row, workspace_row
 
@@ -108,3 +111,18 @@ def test_a_collection_that_was_killed_is_finished_by_the_next(workspace: Workspa
     assert collect().removed == [folder]
     assert not Environment.objects.exists()
     assert collect().removed == []
+
+
+def test_a_process_of_the_queue_collects_unless_its_worker_leaves(
+    workspace: Workspace,
+) -> None:
+    folder = environment(workspace, "old", days=30)
+    job = import_string(queue.COLLECT)
+    LEAVE.set()
+    try:
+        job()
+    finally:
+        LEAVE.clear()
+    assert folder.is_dir()
+    job()
+    assert not folder.exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from batches import paths
 from batches.provisioning.surroundings import Surroundings
 from batches.provisioning.tools import load_tool
 from batches.provisioning.tools.base import NeedRefused
@@ -67,6 +68,8 @@ def test_modules_are_there_and_not_in_the_change(workspace: Workspace) -> None:
     assert kept(run, "out.txt").split() == ["bin", "7"]
     files = git(repository(workspace), "show", "--name-only", "--format=", run.capture_commit)
     assert files.split() == ["list.txt", "out.txt"]
+    assert not run.tree_kept
+    assert not paths.tree_dir(run.id).exists()
 
 
 @pytest.mark.parametrize("lock", ["pnpm-lock.yaml", "yarn.lock", "package-lock.json"])
