@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from batches.configuration.effective import Effective, effective
+from batches.configuration.effective import Effective, effective, merged
 from batches.configuration.reading import ConfigInvalid
 from batches.engines import UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
@@ -93,7 +93,7 @@ def admit(
     config = _configuration(workspace, repository)
     options = _within_limits(options, config.values)
     _check_engine(options)
-    _check_gates(options, workspace, config.values["gates"])
+    _check_gates(options, workspace, merged(config.values["gates"], workspace.gates))
     return Admission(
         workspace_id=workspace.id,
         options=options,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from batches.configuration.effective import merged
 from batches.engines.environment import server_path
 from batches.gates import catalog, verify
 from batches.gates.outcomes import GateOutcome, GateResult, Verification, summarize
@@ -58,8 +59,11 @@ def check_tree(
 
 
 def own_gates(batch: Batch) -> list[catalog.Gate]:
-    """Of the configuration that the batch was created with. Raises GateError."""
-    rows = batch.config.get("values", {}).get("gates", batch.workspace.gates)
+    """Of the configuration that the batch was created with, and above it the workspace's row.
+
+    Raises GateError.
+    """
+    rows = merged(batch.config.get("values", {}).get("gates", []), batch.workspace.gates)
     return [catalog.workspace_gate(row) for row in rows]
 
 

@@ -1,6 +1,6 @@
 """A workspace's configuration as it holds: the database's keys over those of a trusted file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -91,14 +91,13 @@ def effective(workspace: Workspace, repository: Repository) -> Effective:
     theirs = file.values if file.state is FileState.TRUSTED else {}
     values = {key.name: key.default for key in KEYS} | dict(theirs) | ours
     for name in MERGED:
-        values[name] = _merged(theirs.get(name, []), ours.get(name, []))
-    values["gates"] = _merged(values["gates"], workspace.gates)
+        values[name] = merged(theirs.get(name, []), ours.get(name, []))
     values["setup.commands"] = _with_recipe(workspace, values["setup.commands"])
     sources = dict.fromkeys(theirs, "file") | dict.fromkeys(ours, "database")
     return Effective(values=values, sources=sources, file=file)
 
 
-def _merged(below: list[Any], above: list[Any]) -> list[Any]:
+def merged(below: Sequence[Any], above: Sequence[Any]) -> list[Any]:
     """Of two gates with one name the one above holds."""
     taken = {_identity(item) for item in above}
     return [item for item in below if _identity(item) not in taken] + list(above)
