@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+AGENT_PACKAGES ?= @anthropic-ai/claude-code@2.1.197 @openai/codex@0.171.0
 DEMO_STATE ?= $(CURDIR)/.demo
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help install demo run test test-postgres test-faults test-faults-postgres check bench lock clean
+.PHONY: help install demo run test test-postgres test-faults test-faults-postgres test-engines check bench lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +14,7 @@ help:
 	@echo "make run     start the web server and the worker"
 	@echo "make test    run the tests (SQLite; PostgreSQL too when TEST_DATABASE_URL is set)"
 	@echo "make test-faults  kill every process at every boundary, on the same databases"
+	@echo "make test-engines  run real agents' command lines against a model server of our own"
 	@echo "make check   ruff, mypy, import contracts, migrations, the architecture's tests"
 	@echo "make bench   measure our own overhead"
 
@@ -30,6 +32,8 @@ install: $(VENV)/.installed
 demo: install
 	@CODEFRAME_STATE_DIR="$(DEMO_STATE)" $(PY) manage.py demo
 
+# On one's own machine, the pages may register what lies in one's own home.
+run: export CODEFRAME_WORKSPACE_ROOTS ?= $(HOME)
 run: install
 	@$(PY) manage.py migrate --verbosity 0
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/honcho start
@@ -63,6 +67,13 @@ test-faults-postgres: install
 	@test -n "$(TEST_DATABASE_URL)" || { echo "set TEST_DATABASE_URL=postgres://user@host/name" >&2; exit 2; }
 	@echo "fault tests on PostgreSQL"
 	@DATABASE_URL="$(TEST_DATABASE_URL)" $(PY) -m pytest -m faults --dist loadgroup $(ARGS) tests/faults
+
+# Real command lines of agents against a model server of our own; some hundred megabytes, once.
+AGENTS_DIR ?= $(VENV)/agents
+test-engines: install
+	@command -v npm >/dev/null || { echo "make test-engines needs npm" >&2; exit 2; }
+	@test -d $(AGENTS_DIR)/node_modules || npm install --prefix $(AGENTS_DIR) --no-audit --no-fund $(AGENT_PACKAGES)
+	@DATABASE_URL= CODEFRAME_TEST_AGENTS="$(abspath $(AGENTS_DIR))" $(PY) -m pytest -m agents $(ARGS) tests/agents
 
 # Type checker and migrations read the settings, which make the state folder: not in your home.
 check: export CODEFRAME_STATE_DIR := $(CURDIR)/$(VENV)/state-of-check

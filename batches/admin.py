@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from batches import lifecycle
+from batches import lifecycle, recovery
 from batches.engines.command import CommandEngine as Adapter
 from batches.gates.outcomes import GateOutcome
 from batches.models import (
@@ -27,6 +27,7 @@ from batches.models.recipe import Decision
 from batches.provisioning.recipe import decide_command
 from batches.resuming import resume
 from tasks.admin_kit import AnyModelAdmin, AnyModelForm, HistoryAdmin, act_on_each
+from tasks.audit import audit
 
 FREE_COMMAND = "command"
 """The engine's name for a command line without a name of its own."""
@@ -60,7 +61,7 @@ class BatchAdmin(HistoryAdmin):
         "landing_detail",
         "verification_reason",
     ]
-    actions = ["stop", "cancel", "resume"]
+    actions = ["stop", "cancel", "resume", "recover"]
 
     def view_on_site(self, obj: Batch) -> str:
         return reverse("batch", args=[obj.id])
@@ -77,6 +78,16 @@ class BatchAdmin(HistoryAdmin):
     def resume(self, request: HttpRequest, rows: QuerySet[Batch]) -> None:
         by = request.user.get_username()
         act_on_each(self, request, rows, lambda batch: resume(batch=batch, by=by), done="resumed")
+
+    @admin.action(description="Recover: send to the queue again", permissions=["operate"])
+    def recover(self, request: HttpRequest, rows: QuerySet[Batch]) -> None:
+        by = request.user.get_username()
+
+        def recover(batch: Batch) -> None:
+            recovery.send_again(batch)
+            audit(by, "batch.recover", batch.short_id)
+
+        act_on_each(self, request, rows, recover, done="sent to the queue again")
 
     def _end(
         self, request: HttpRequest, rows: QuerySet[Batch], mode: StopMode, *, done: str
@@ -110,7 +121,7 @@ class RunAdmin(HistoryAdmin):
     search_help_text = "Beginning of an id of a run, batch or task, a title or a reason code"
     ordering = ["-created_at"]
     id_columns = ["pk", "batch", "task"]
-    heavy = ["message", "expected_gates", "environments", "verification_reason"]
+    heavy = ["message", "expected_gates", "environments", "verification_reason", "agent_state"]
     actions = ["stop"]
 
     def view_on_site(self, obj: Run) -> str:
@@ -175,7 +186,7 @@ class GateRecordAdmin(HistoryAdmin):
 class CommandEngineForm(AnyModelForm):
     class Meta:
         model = CommandEngine
-        fields = ["name", "argv", "prompt_via", "pass_env", "enabled"]
+        fields = ["name", "argv", "prompt_via", "pass_env", "usage", "enabled"]
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -186,7 +197,7 @@ class CommandEngineForm(AnyModelForm):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         options: dict[str, Any] = {
-            name: data[name] for name in ("argv", "prompt_via", "pass_env") if name in data
+            name: data[name] for name in ("argv", "prompt_via", "pass_env", "usage") if name in data
         }
         problem = Adapter().check(options) if not self.errors else None
         if problem:

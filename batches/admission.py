@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from batches.caps import refuse_caps_that_cannot_be_kept
 from batches.configuration.effective import Effective, effective, merged
 from batches.configuration.reading import ConfigInvalid
-from batches.engines import UnknownEngineError, load
+from batches.engine_setup import with_settings
+from batches.engines import NAMED, UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
+from batches.keys import load_keys
 from batches.models import CommandEngine
 from batches.options import BOUNDS, BatchOptions
 from batches.plan import FEW, dependency_edges
@@ -94,6 +97,7 @@ def admit(
     options = _within_limits(options, config.values)
     _check_engine(options)
     _check_gates(options, workspace, merged(config.values["gates"], workspace.gates))
+    refuse_caps_that_cannot_be_kept(options, workspace)
     return Admission(
         workspace_id=workspace.id,
         options=options,
@@ -104,20 +108,15 @@ def admit(
 
 
 def engine_options(name: str) -> dict[str, Any]:
-    """Of a named command engine, as recorded in the batch. Raises InvalidOptions."""
+    """Of an engine by its name, as recorded in the batch. Raises InvalidOptions."""
     row = CommandEngine.objects.filter(name=name, enabled=True).first()
+    if row is None and name in NAMED:
+        return {"kind": name}
     if row is None:
-        known = ", ".join(CommandEngine.objects.filter(enabled=True).values_list("name", flat=True))
-        raise InvalidOptions(
-            f"engine: there is no engine {name!r}; there are: command"
-            + (f", {known}" if known else "")
-        )
-    return {
-        "kind": "command",
-        "argv": row.argv,
-        "prompt_via": row.prompt_via,
-        "pass_env": row.pass_env,
-    }
+        named = CommandEngine.objects.filter(enabled=True).values_list("name", flat=True)
+        known = ", ".join(("command", *NAMED, *named))
+        raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
+    return {"kind": "command", **row.options()}
 
 
 def default_engine(workspace: Workspace) -> str:
@@ -140,11 +139,13 @@ def only_engine() -> str:
 
 
 def _check_engine(options: BatchOptions) -> None:
+    load_keys()
+    kind = str(options.engine_options.get("kind", options.engine))
     try:
-        engine = load(str(options.engine_options.get("kind", options.engine)))
+        engine = load(kind)
     except UnknownEngineError as error:
         raise InvalidOptions(f"engine: {error}") from error
-    problem = engine.check(options.engine_options)
+    problem = engine.check(with_settings(kind, options.engine_options))
     if problem:
         raise InvalidOptions(f"engine: {problem.sentence}")
 

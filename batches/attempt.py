@@ -9,10 +9,11 @@ from batches.models.run import RunStatus
 from batches.reasons import Reason
 from batches.results import RunResult, completed, ended, failed, of_git_error, of_os_error
 from batches.scope import Stopped
-from batches.stages.agent import judge_agent, run_agent
+from batches.stages.agent import run_agent
 from batches.stages.capture import capture_work
 from batches.stages.gates import verify_tree
 from batches.stages.integrate import integrate_change
+from batches.stages.judge import judge_agent
 from batches.stages.offers import take_offers
 from batches.stages.provision import discard_environments, provision_tree
 from batches.stages.setup import set_up_tree

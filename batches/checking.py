@@ -18,7 +18,7 @@ from batches.scope import StopScope
 from batches.supervisor.client import StopRequest
 from tasks.events import types
 from tasks.events.log import record_one
-from tasks.text import storable, storable_json
+from tasks.text import storable_json, stored
 
 
 def check_tree(
@@ -55,7 +55,7 @@ def check_tree(
     )
     scope.check()
     verification = summarize(results)
-    return replace(verification, reason=storable(verification.reason))
+    return replace(verification, reason=stored(verification.reason))
 
 
 def own_gates(batch: Batch) -> list[catalog.Gate]:
@@ -105,9 +105,9 @@ def _record(
             outcome=result.outcome,
             exit_code=result.exit_code,
             duration_s=result.duration_s,
-            summary=storable(result.summary),
+            summary=stored(result.summary),
             findings=storable_json(findings),
-            output_tail=storable(result.output_tail),
+            output_tail=stored(result.output_tail),
             tree=tree_hash,
         )
         record_one(

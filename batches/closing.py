@@ -26,7 +26,7 @@ from tasks.events import types
 from tasks.events.log import record, record_one
 from tasks.lifecycle import shift_tasks
 from tasks.models.task import TaskStatus
-from tasks.text import storable
+from tasks.text import stored
 from tasks.workspaces.git import GitError
 
 LANDABLE = (VerificationState.PASSED, VerificationState.WAIVED)
@@ -42,7 +42,7 @@ def close_batch(*, lease: Lease, place: Place, scope: StopScope) -> None:
     batch = place.batch
     statuses = set(_last_runs(batch).values_list("status", flat=True))
     if RunStatus.COMPLETED not in statuses:
-        _finish_without_result(lease, statuses)
+        _finish_without_result(lease, statuses, _held_back(batch))
         return
     try:
         _obey(lease, scope)
@@ -58,15 +58,24 @@ def close_batch(*, lease: Lease, place: Place, scope: StopScope) -> None:
     elif statuses == {RunStatus.COMPLETED}:
         _finish(lease, BatchStatus.COMPLETED)
     else:
-        _finish(lease, BatchStatus.PARTIAL)
+        _finish(lease, BatchStatus.PARTIAL, *_held_back(batch))
 
 
-def _finish_without_result(lease: Lease, statuses: set[str]) -> None:
+def _held_back(batch: Batch) -> tuple[str, str]:
+    """Reason and message where money ended the batch, else empty."""
+    run = _last_runs(batch).filter(reason=Reason.BUDGET).order_by("position").first()
+    return (Reason.BUDGET, run.message) if run else ("", "")
+
+
+def _finish_without_result(lease: Lease, statuses: set[str], held_back: tuple[str, str]) -> None:
     """Stopped work is never graded as failed work."""
+    if held_back[0] and statuses <= {RunStatus.CANCELLED, RunStatus.SKIPPED}:
+        _finish(lease, BatchStatus.CANCELLED, *held_back)
+        return
     if RunStatus.CANCELLED in statuses and statuses <= {RunStatus.CANCELLED, RunStatus.SKIPPED}:
         _finish(lease, BatchStatus.CANCELLED, Reason.STOPPED, Reason.STOPPED.sentence)
     else:
-        _finish(lease, BatchStatus.FAILED)
+        _finish(lease, BatchStatus.FAILED, *held_back)
 
 
 def _obey(lease: Lease, scope: StopScope) -> None:
@@ -102,7 +111,7 @@ def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
     try:
         verification = _evidence(lease, place, scope)
     except (GitError, GateError, OutfitFailed, SupervisorStartError) as error:
-        verification = Verification(state=VerificationState.FAILED, reason=storable(str(error)))
+        verification = Verification(state=VerificationState.FAILED, reason=stored(str(error)))
     batch = place.batch
     batch.verification, batch.verification_reason = verification.state, verification.reason
 
@@ -209,7 +218,7 @@ def _naming_files(landed: landing.Landing) -> str:
 
 
 def _record_landing(lease: Lease, batch: Batch, outcome: str, detail: str, commit: str) -> None:
-    detail = storable(detail)
+    detail = stored(detail)
     batch.landing, batch.landing_detail, batch.landed_commit = outcome, detail, commit
     with transaction.atomic():
         lease.require(landing=outcome, landing_detail=detail, landed_commit=commit)

@@ -15,6 +15,8 @@ from batches import lifecycle
 from batches.closing import close_batch
 from batches.context import RunContext
 from batches.errors import Fenced
+from batches.keys import load_keys
+from batches.launching import LaunchGate
 from batches.lease import Lease, release
 from batches.models import Batch, Run
 from batches.models.batch import OnFailure, StopMode
@@ -28,6 +30,7 @@ from batches.retry import delay_before_retry
 from batches.scope import LetGo, StopScope
 from batches.shared import Flag
 from batches.slots import Slots
+from batches.spending import Halt, Spending
 from batches.stages.agent import end_agent
 from batches.watch import Watch
 
@@ -48,6 +51,8 @@ class Conductor:
         self.place = Place(self.batch, lease)
         self.plan: Plan = load_plan(self.batch)
         self.running: dict[UUID, tuple[Run, StopScope]] = {}
+        self.gate = LaunchGate(self.batch, lease)
+        self.spending = Spending(self.batch, wake=lambda: self.slots.wake())
         self.launching = True
         self.failure = False
         self.watch: Watch
@@ -57,8 +62,10 @@ class Conductor:
         """Returns when the batch is closed or let go. Raises Fenced, and what broke it."""
         with self.slots, Watch(self.lease, wake=self._wake) as self.watch:
             try:
+                persist(load_keys)
                 self._skip(self.plan.skipped_at_load)
                 self._readopt()
+                persist(self.spending.look)
                 self._loop()
                 self._close()
             except LetGo:
@@ -101,15 +108,42 @@ class Conductor:
         if orders.stop_mode == StopMode.CANCEL:
             for _, scope in self.running.values():
                 scope.request(Reason.CANCELLED, orders.stop_reason)
+        if self.spending.stopped:
+            self._halt(self.spending.stopped)
         for run_id in orders.runs_to_stop & self.running.keys():
             self.running[run_id][1].request(Reason.STOPPED)
 
+    def _halt(self, halt: Halt) -> None:
+        """A hard cap is reached: as with a cancel what runs is ended, and its work captured."""
+        self.launching = False
+        self.gate.close(halt)
+        for _, scope in self.running.values():
+            scope.request(Reason.BUDGET, halt.sentence)
+
     def _launch(self) -> None:
-        while self.launching and self.slots.free and (run := self.plan.next_run()):
-            if persist(lambda: lifecycle.start_run(lease=self.lease, run=run)):
-                self._start(run)
+        while self._may_launch() and (run := self.plan.next_run()):
+            halt = self.gate.refusal(run)
+            if halt is not None:
+                self._held_back(run, halt)
             else:
-                self._not_started(run)
+                self._begin(run)
+
+    def _begin(self, run: Run) -> None:
+        if persist(lambda: lifecycle.start_run(lease=self.lease, run=run)):
+            self._start(run)
+        else:
+            self._not_started(run)
+
+    def _may_launch(self) -> bool:
+        return bool(self._more_to_come() and self.slots.free and not self.gate.paused())
+
+    def _held_back(self, run: Run, halt: Halt) -> None:
+        if halt.of_task:
+            self._drop([run], RunStatus.SKIPPED, Reason.BUDGET, halt.sentence)
+            self._skip(self.plan.fail(run))
+            return
+        self.plan.put_back(run)
+        self.launching = False
 
     def _start(self, run: Run) -> None:
         scope = StopScope(self.leave, self.fenced)
@@ -118,7 +152,12 @@ class Conductor:
 
     def _context(self, run: Run, scope: StopScope) -> RunContext:
         return RunContext(
-            lease=self.lease, batch=self.batch, run=run, scope=scope, place=self.place
+            lease=self.lease,
+            batch=self.batch,
+            run=run,
+            scope=scope,
+            place=self.place,
+            spending=self.spending,
         )
 
     def _not_started(self, run: Run) -> None:
@@ -139,7 +178,9 @@ class Conductor:
         return self.launching and self.plan.has_more
 
     def _patience(self) -> float:
-        return min(IDLE_SECONDS, self.plan.seconds_to_next()) if self.launching else IDLE_SECONDS
+        if not self.launching:
+            return IDLE_SECONDS
+        return min(IDLE_SECONDS, self.gate.seconds_left() or self.plan.seconds_to_next())
 
     # -- a run has ended -------------------------------------------------------------------------
 
@@ -155,6 +196,8 @@ class Conductor:
             raise result
         if isinstance(result, BaseException):
             result = context.conclude(self._broken(run, result))
+        if result.reason is Reason.RATE_LIMITED:
+            self.gate.met_limit(result)
         delay = persist(lambda: delay_before_retry(self.batch, run, result))
         if delay is not None and self.launching:
             following = persist(
@@ -206,6 +249,8 @@ class Conductor:
         left = self.plan.never_started()
         if persist(self._stop_committed):
             self._drop(left, RunStatus.CANCELLED, Reason.CANCELLED, self.batch.stop_reason)
+        elif self.gate.over:
+            self._drop(left, RunStatus.SKIPPED, Reason.BUDGET, self.gate.over.sentence)
         elif self.failure:
             self._drop(left, RunStatus.SKIPPED, Reason.STOPPED_AFTER_FAILURE)
         close_batch(lease=self.lease, place=self.place, scope=self.closing)

@@ -1,6 +1,6 @@
 """What one attempt knows and may write; every write of it is fenced."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,17 +9,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from batches.lease import Lease
-from batches.models import Batch, Run, Stage
+from batches.models import Batch, Finding, Run, Stage
 from batches.models.stage import StageOutcome
 from batches.persist import persist
 from batches.place import Place
 from batches.reasons import Reason
 from batches.results import RunResult, failed
 from batches.scope import StopScope
+from batches.spending import Spending, account_of
+from costs.ledger import record_calls
+from costs.pricing import Charge
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.models import Task
-from tasks.text import clip, storable, storable_json
+from tasks.text import clip, storable_json, stored
 
 
 class StageFailed(Exception):
@@ -37,6 +40,7 @@ class RunContext:
     run: Run
     scope: StopScope
     place: Place
+    spending: Spending | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     """Columns for the run's end."""
     _open: Stage | None = None
@@ -44,6 +48,7 @@ class RunContext:
     """Whether the row has the open stage's last command."""
     _unsaved: dict[str, Any] = field(default_factory=dict)
     _unsaid: list[NewEvent] = field(default_factory=list)
+    _uncharged: list[Charge] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str, *, deadline_s: int | None = None) -> Iterator[None]:
@@ -103,19 +108,36 @@ class RunContext:
     def say_later(self, type: str, payload: dict[str, Any]) -> None:
         self._unsaid.append(self._event(type, payload))
 
+    def charge_later(self, charges: Sequence[Charge]) -> None:
+        """Model calls that go with the next write: with how far the output was read, say."""
+        self._uncharged += charges
+
+    def write_with(self, findings: Sequence[Finding]) -> None:
+        """Rows of findings, together with what was put off. Raises Fenced."""
+        with transaction.atomic():
+            self.lease.require()
+            Finding.objects.bulk_create(findings)
+            self._write()
+
     def save_and_say(self, type: str, payload: dict[str, Any], **facts: Any) -> None:
         self.save_later(**facts)
         self.say(type, payload)
 
     def flush(self) -> None:
         """Writes what was put off. Raises Fenced."""
-        if self._unsaved or self._unsaid:
+        if self._unsaved or self._unsaid or self._uncharged:
             persist(self._write)
 
     def conclude(self, result: RunResult) -> RunResult:
         """With all that the transaction of the run's end is still to write."""
+        self.flush_charges()
         facts = self._unsaved | self.facts | result.facts
         return replace(result, facts=facts, stage=self._open)
+
+    def flush_charges(self) -> None:
+        """Money is never left to the transaction of the run's end. Raises Fenced."""
+        if self._uncharged:
+            persist(self._write)
 
     # -- inside ----------------------------------------------------------------------------------
 
@@ -134,18 +156,32 @@ class RunContext:
                 opened.save(force_insert=True)
             if columns := self._unsaved | facts:
                 Run.objects.filter(id=self.run.id).update(**columns)
+            charged = self._charge()
             record(workspace_id=self.lease.workspace_id, events=[*self._unsaid, *events])
         self._unsaved.clear()
+        self._uncharged.clear()
         self._unsaid.clear()
         self._told = True
         if self._open is not None and self._open.ended_at:
             self._open = None
+        if charged:
+            self._look_at_spending()
+
+    def _charge(self) -> bool:
+        if not self._uncharged:
+            return False
+        return bool(record_calls(self._uncharged, account_of(self.batch, self.run)))
+
+    def _look_at_spending(self) -> None:
+        halt = self.spending.look(self.run) if self.spending else None
+        if halt:
+            self.scope.request(Reason.BUDGET, halt.sentence)
 
     def _settle(self, outcome: StageOutcome, detail: str) -> None:
         if self._open is not None:
             self._open.ended_at = timezone.now()
             self._open.outcome = outcome
-            self._open.detail = clip(storable(detail), 2000)
+            self._open.detail = clip(stored(detail), 2000)
 
     def _write_stage(self) -> None:
         if self._open is not None and (self._open.ended_at or not self._told):

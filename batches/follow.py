@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from uuid import UUID
 
 from batches.models import Batch
+from batches.models.batch import ACTIVE
 from batches.persist import persist
 from tasks.events import types
 from tasks.models import Event
@@ -43,6 +44,11 @@ def last_seq(batch_id: UUID) -> int:
     """Of the batch's newest event, 0 without any."""
     rows = Event.objects.filter(batch_id=batch_id).order_by("-seq")
     return rows.values_list("seq", flat=True).first() or 0
+
+
+def is_over(batch_id: UUID) -> bool:
+    """Asked before a page is read, it makes sure that an empty page was the end."""
+    return not Batch.objects.filter(id=batch_id, status__in=ACTIVE).exists()
 
 
 def _is_last(final: Event) -> bool:

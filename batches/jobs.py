@@ -6,7 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError
 
-from batches import lifecycle, recovery
+from batches import engine_versions, lifecycle, recovery
 from batches.attempt import run_attempt
 from batches.conductor import Attempt, conduct
 from batches.errors import Fenced
@@ -39,6 +39,12 @@ def collect_garbage() -> None:
     with slot("collect", 1) as free:
         if free:
             collect()
+
+
+def check_engines() -> None:
+    """Asks the programs of agents for their versions: seconds that no request may wait for."""
+    mark_delivery()
+    engine_versions.refresh()
 
 
 def execute_batch(

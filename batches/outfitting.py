@@ -13,7 +13,7 @@ from batches.models import Batch
 from batches.persist import persist
 from batches.place import Place
 from batches.provisioning import environments
-from batches.provisioning.building import BuildFailed, DiskTooFull
+from batches.provisioning.building import BuildFailed, DiskTooFull, with_way_out
 from batches.provisioning.preparing import make_plan, prepare
 from batches.provisioning.replay import Ground, SetupFailed, replay
 from batches.provisioning.setup_command import SetupCommand, SetupRefused, parse_all
@@ -59,7 +59,9 @@ def outfit(
         return environments.surroundings(
             batch.environments, workspace_id=batch.workspace_id, own=own, tree=tree
         )
-    except (NeedRefused, SetupRefused, BuildFailed, SetupFailed, DiskTooFull, OSError) as error:
+    except (NeedRefused, BuildFailed) as error:
+        raise OutfitFailed(f"The integrated tree's environment: {with_way_out(error)}") from error
+    except (SetupRefused, SetupFailed, DiskTooFull, OSError) as error:
         raise OutfitFailed(f"The integrated tree's environment: {error}") from error
 
 

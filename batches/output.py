@@ -9,9 +9,10 @@ from uuid import UUID
 from django.utils import timezone
 
 from batches.context import RunContext
+from costs import redaction
 from tasks.events import types
 from tasks.models import Event
-from tasks.text import clip, storable
+from tasks.text import clip, stored
 
 FLUSH_SECONDS = 0.5
 EVENT_BYTES = 32 * 1024
@@ -27,8 +28,16 @@ class Window:
     cut: int = 0
 
     def add(self, data: bytes) -> None:
+        """Secrets are masked as soon as they are whole, wherever the pieces were cut."""
+        redactor = redaction.known()
         self.data += data
-        overflow = len(self.data) - EVENT_BYTES
+        self._keep(EVENT_BYTES + redactor.longest)
+        looked_at = max(0, len(self.data) - len(data) - redactor.longest)
+        self.data[looked_at:] = redactor.data(bytes(self.data[looked_at:]))
+        self._keep(EVENT_BYTES)
+
+    def _keep(self, most: int) -> None:
+        overflow = len(self.data) - most
         if overflow > 0:
             del self.data[:overflow]
             self.start += overflow
@@ -38,6 +47,8 @@ class Window:
         """Whole lines where there are any, so that no character is split between two events."""
         newline = self.data.rfind(b"\n") + 1
         size = newline if newline and not everything else len(self.data)
+        if not everything:
+            size = min(size, len(self.data) - redaction.known().unsure(bytes(self.data)))
         taken = bytes(self.data[:size])
         del self.data[:size]
         self.start += size
@@ -76,7 +87,10 @@ class OutputRecorder:
     def _emit(self, stream: str, window: Window, *, everything: bool) -> None:
         start, cut = window.start, window.cut
         data = window.take(everything=everything)
-        text = storable(data.decode("utf-8", "replace"))
+        if not data:
+            window.cut = cut
+            return
+        text = stored(data.decode("utf-8", "replace"))
         payload: dict[str, Any] = {"stream": stream, "offset": start, "end": start + len(data)}
         payload |= {"text": text} | ({"cut": cut} if cut else {})
         facts: dict[str, Any] = {

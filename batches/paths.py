@@ -26,6 +26,11 @@ def agent_dir(run_id: UUID) -> Path:
     return run_dir(run_id) / "agent"
 
 
+def question_file(run_id: UUID) -> Path:
+    """Where its agent may leave a question for a person."""
+    return run_dir(run_id) / "question.md"
+
+
 def tree_dir(run_id: UUID) -> Path:
     """The working tree; removed once its work is captured."""
     return state_folder("trees") / run_id.hex

@@ -142,7 +142,8 @@ def node_of(run: Run) -> UUID:
 
 
 def load_plan(batch: Batch) -> Plan:
-    runs = list(Run.objects.filter(batch=batch, superseded=False).order_by("position"))
+    rows = Run.objects.filter(batch=batch, superseded=False).order_by("position")
+    runs = list(rows.defer("agent_state"))  # kilobytes each, which most runs need no more
     return Plan(runs, dependency_edges(run.task_id for run in runs if run.task_id))
 
 

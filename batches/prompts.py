@@ -1,6 +1,7 @@
 """The text an agent is given."""
 
 from functools import cache
+from pathlib import Path
 
 from django.conf import settings
 from django.template import Context, Engine, Template
@@ -13,6 +14,25 @@ from tasks.text import clip
 OUTPUT_SHOWN = 4000
 
 
+def prompt_of(run: Run, task: Task, tree: Path) -> str:
+    """What is new, for an agent that goes on; else the whole task."""
+    before = Run.objects.filter(id=run.continues).first() if run.continues else None
+    return task_prompt(run, task) if before is None else continuation(before, task, tree)
+
+
+def continuation(before: Run, task: Task, tree: Path) -> str:
+    """The answers it waited for, or what was wrong with what it had done."""
+    answers = task.blockers.filter(run_id=before.id, status=BlockerStatus.ANSWERED)
+    facts = {
+        "title": task.title,
+        "tree": tree,
+        "answers": list(answers.order_by("created_at")),
+        "earlier": before,
+        "failed_gates": _failed_gates(before),
+    }
+    return _template("prompts/continue.md").render(Context(facts))
+
+
 def task_prompt(run: Run, task: Task) -> str:
     """The task, answers people gave, and what went wrong in the attempt before."""
     earlier = _earlier(run, task) if run.attempt > 1 else None
@@ -23,13 +43,13 @@ def task_prompt(run: Run, task: Task) -> str:
         "earlier": earlier,
         "failed_gates": _failed_gates(earlier) if earlier else [],
     }
-    return _template().render(Context(facts))
+    return _template("prompts/task.md").render(Context(facts))
 
 
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     """By an engine of its own: the pages' engine first imports every app's tags, for 0.16 s."""
-    return Engine(dirs=[str(settings.BASE_DIR / "templates")]).get_template("prompts/task.md")
+    return Engine(dirs=[str(settings.BASE_DIR / "templates")]).get_template(name)
 
 
 def _earlier(run: Run, task: Task) -> Run | None:

@@ -33,8 +33,18 @@ class Reason(StrEnum):
         "The agent was killed from outside, perhaps because memory ran out.",
         "later",
     )
+    CRASHED = "crashed", "The agent's program broke off.", "again"
     AUTH = "auth", "The model provider refused the engine's credentials."
     RATE_LIMITED = "rate_limited", "The model provider's usage limit was reached.", "later"
+    SERVER_ERROR = "server_error", "The model provider failed, several times in a row.", "later"
+    BAD_REQUEST = "bad_request", "The model provider did not accept the request."
+    REFUSED_PERMISSION = (
+        "refused_permission",
+        "The agent changed nothing, for it was not allowed to.",
+    )
+    TURNS = "turns", "The agent took all the turns it had and was not done.", "again"
+    LOOP = "loop", "The agent went round in a circle and was stopped.", "again"
+    QUESTION = "question", "The agent asks a question that only a person can answer."
     NO_CHANGES = "no_changes", "The agent ended well but changed no file.", "again"
     SETUP_FAILED = "setup_failed", "The tree's environment could not be set up.", "again"
     VETTING_REFUSED = "vetting_refused", "The changes touch what a task may not touch.", "again"

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from batches import owner
+from batches.errors import InvalidState
 from batches.models import Batch
 from batches.models.batch import ACTIVE
 from tasks import queue
@@ -29,6 +30,17 @@ def recover() -> list[Batch]:
             queue.send_batch(batch.id, host=batch.workspace.host)
             sent.append(batch)
     return sent
+
+
+def send_again(batch: Batch) -> None:
+    """At once, whatever there is room for: a person has looked. Raises InvalidState."""
+    free_dead_leases(batch.workspace_id)
+    if not any(found.id == batch.id for found in unowned(batch.workspace_id)):
+        batch.refresh_from_db()
+        held = "a living worker holds it, and goes on by itself" if batch.is_active else "it ended"
+        raise InvalidState(f"batch {batch.short_id} is {batch.status}: {held}")
+    Batch.objects.filter(id=batch.id).update(sent_at=Now())
+    queue.send_batch(batch.id, host=batch.workspace.host)
 
 
 def runnable_here() -> list[Batch]:

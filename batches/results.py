@@ -2,6 +2,7 @@
 
 import errno
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from batches.models import Stage
@@ -20,6 +21,8 @@ class RunResult:
     message: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     stage: Stage | None = None
+    retry_at: datetime | None = None
+    """When the provider that refused will take requests again, if it said."""
 
 
 def completed(message: str = "", **facts: Any) -> RunResult:

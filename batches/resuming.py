@@ -1,11 +1,13 @@
 """Which runs of a finished batch are done again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from decimal import Decimal
 from uuid import UUID
 
 from django.db import transaction
 
 from batches import lifecycle
+from batches.caps import change_caps, refuse_spent
 from batches.errors import InvalidTasks
 from batches.models import Batch, Run
 from batches.models.run import RunStatus
@@ -21,13 +23,14 @@ def resume(
     batch: Batch,
     force: bool = False,
     only: Collection[UUID] | None = None,
+    caps: Mapping[str, Decimal | None] | None = None,
     by: str = "",
     send: bool = True,
     reserve_for: str = "",
 ) -> Batch:
     """Runs what did not complete, with the recorded settings; `force` runs all that did not land.
 
-    `only` names some.
+    `only` names some; `caps` are raised first, and a batch with a cap that is used up is refused.
 
     A conflict is resolved by resuming: the task is done again on top of what was integrated.
     Tasks with another open question stay as they are. Raises InvalidState and WorkspaceBusy.
@@ -39,6 +42,10 @@ def resume(
         if only is not None:
             _refuse_missing(batch, runs, only)
             _refuse_merged(runs)
+        if caps:
+            change_caps(batch.id, dict(caps), by=by)
+        if runs:
+            refuse_spent(batch)
         for blocker in _conflicts(runs):
             answer_blocker(blocker=blocker, answer="done again on the integrated work", by=by)
         waiting = _waiting_tasks(runs)

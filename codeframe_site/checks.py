@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from batches.supervisor.client import LIMITATIONS
+from codeframe_site import loop_calls
 from tasks.workspaces.git import GitError
 from tasks.workspaces.inspection import require_version
 
@@ -185,4 +186,21 @@ def check_state_folder(app_configs: Apps, **_: Any) -> list[CheckMessage]:
             hint=f"It holds keys and agents' output: chmod 700 {folder}",
             id="codeframe.W051",
         )
+    ]
+
+
+@register("codeframe")
+def check_loop_calls(app_configs: Apps, **_: Any) -> list[CheckMessage]:
+    """What may stay on the event loop must be over before anything there runs out of time."""
+    shortest = min(loop_calls.SHORTEST_S, key=loop_calls.SHORTEST_S.__getitem__)
+    limit = loop_calls.SHORTEST_S[shortest]
+    return [
+        Error(
+            f"{call.call} in {call.file} may hold the event loop for {call.bound_s:g} s; "
+            f"the shortest time-out there is {limit:g} s ({shortest}).",
+            hint="Call it in a thread, or lower its bound.",
+            id="codeframe.E060",
+        )
+        for call in loop_calls.ALLOWED
+        if call.bound_s >= limit
     ]

@@ -1,6 +1,8 @@
 """Typed readers of environment variables; docs/settings.md lists each one read here."""
 
+import json
 import os
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+_SECRET = re.compile(r"(_|^)(API_?KEY|KEYS?|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.I)
 READ: dict[str, tuple[str, str]] = {}
 """Name -> (default as text, one line of help), filled as settings are read."""
 
@@ -51,6 +54,18 @@ def names(name: str, default: str, help_text: str) -> list[str]:
     return [part.strip() for part in text(name, default, help_text).split(",") if part.strip()]
 
 
+def options(name: str, help_text: str) -> dict[str, Any]:
+    """A JSON object; what is in it, its reader checks."""
+    raw = text(name, "", help_text)
+    try:
+        value = json.loads(raw or "{}")
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} must be a JSON object")
+    return value
+
+
 def address(name: str, schemes: Sequence[str], help_text: str) -> str:
     """A URL with one of these schemes, or empty."""
     value = text(name, "", help_text)
@@ -62,6 +77,20 @@ def address(name: str, schemes: Sequence[str], help_text: str) -> str:
     if not right:
         raise ImproperlyConfigured(f"{name} must be an address like {schemes[0]}://host:port/path")
     return value
+
+
+def secrets() -> dict[str, str]:
+    """Variables that are secrets by their name; whatever prints them, they are masked."""
+    found = {name: value for name, value in os.environ.items() if _SECRET.search(name)}
+    password = unquote(_password(os.environ.get("DATABASE_URL", "")))
+    return found | ({"DATABASE_URL": password} if password else {})
+
+
+def _password(url: str) -> str:
+    try:
+        return urlsplit(url).password or ""
+    except ValueError:
+        return ""
 
 
 def is_default(name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from codeframe_site.errors import RETRY_AFTER_SECONDS, error_body
+from tasks.turnstile import Turnstile
 
 
 class Limits:
@@ -43,6 +44,10 @@ class Limits:
 
 
 LIMITS = Limits(settings.MAX_REQUESTS)
+AT_WORK = 4
+PATIENCE_S = 1.0
+"""Seconds that a request waits for those before it; they may wait for the database."""
+TURNSTILE = Turnstile(AT_WORK)
 
 
 def refusal() -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from codeframe_site.auth import TokenAuthentication
 from codeframe_site.errors import json_error
 from codeframe_site.limits import LIMITS
 from codeframe_site.looplag import MONITOR
+from codeframe_site.streams import HUB
 from tasks.models import Event
 
 
@@ -24,6 +25,7 @@ class Codeframe(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from _loop()
         yield from _requests()
+        yield from _streams()
         yield _by_status("codeframe_batches", "Batches by status", Batch)
         yield _by_status("codeframe_runs", "Runs by status", Run)
         yield _gauge("codeframe_leases", "Batches with a living owner", len(recovery.held()))
@@ -64,6 +66,23 @@ def _requests() -> Iterator[Metric]:
     yield _gauge("codeframe_requests_under_way", "Requests under way", LIMITS.under_way)
     yield CounterMetricFamily("codeframe_requests", "Requests answered", LIMITS.answered)
     yield CounterMetricFamily("codeframe_requests_refused", "Over the cap", LIMITS.refused)
+
+
+def _streams() -> Iterator[Metric]:
+    figures = HUB.figures
+    yield _gauge("codeframe_streams", "Event streams open in this process", len(HUB))
+    yield _gauge(
+        "codeframe_stream_lag_seconds", "Age of the newest event when handed out", figures.lag_s
+    )
+    for name, text, value in (
+        ("frames", "Frames sent", figures.frames),
+        ("events", "Events sent, to each client", figures.events),
+        ("resyncs", "Clients served from the table again", figures.resyncs),
+        ("refused", "Streams over the cap", figures.refused),
+        ("stuck", "Clients sent away because they took nothing", figures.stuck),
+        ("relay_failures", "New beginnings of the relay", HUB.failures),
+    ):
+        yield CounterMetricFamily(f"codeframe_stream_{name}", text, value)
 
 
 def _by_status(name: str, text: str, model: type[Batch] | type[Run]) -> Metric:

@@ -41,3 +41,34 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.hint}…)"
+
+
+class RateCount(models.Model):
+    """How often a caller asked in a slot of time and in the one before; see rates.py."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="Hash of who and what")
+    slot = models.BigIntegerField()
+    count = models.PositiveIntegerField()
+    before = models.PositiveIntegerField()
+    until = models.DateTimeField(db_index=True, help_text="Then it says nothing any more")
+
+    def __str__(self) -> str:
+        return f"{self.key[:8]}: {self.count}"
+
+
+class SignInLink(models.Model):
+    """Lets one person in once, from this machine. Only a hash of the link is kept."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="sign_in_links"
+    )
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"for {self.user_id} until {self.expires_at:%H:%M}"

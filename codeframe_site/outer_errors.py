@@ -2,10 +2,11 @@
 
 import sys
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views import csrf, defaults
 
-from codeframe_site.errors import is_api, json_error, unexpected
+from codeframe_site.errors import RETRY_AFTER_SECONDS, is_api, json_error, unexpected
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -27,10 +28,23 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    error = sys.exc_info()[1]
+    if isinstance(error, OperationalError | InterfaceError):
+        return _unavailable(request)
     if is_api(request):
-        error = sys.exc_info()[1]
         return JsonResponse(unexpected(error or RuntimeError("unknown")), status=500)
     return defaults.server_error(request)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    """No database, or no connection to it free."""
+    text = "the database does not answer"
+    if is_api(request):
+        response = json_error(503, "Service unavailable", "SERVICE_UNAVAILABLE", text)
+    else:
+        response = HttpResponse(f"{text.capitalize()}; try again.", "text/plain", status=503)
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

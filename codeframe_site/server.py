@@ -3,22 +3,52 @@
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 # Before any other part of Twisted: it installs the asyncio reactor.
-from daphne.server import Server
+import daphne.server
 
 # isort: split
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.http_protocol import WebRequest
+from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor as installed_reactor
+
+from codeframe_site.outflow import TransportOutflow
+from codeframe_site.wire import LimitedFactory
+from tasks.events.outflow import EXTENSION
+
+# Daphne has no parameter for it.
+daphne.server.HTTPFactory = LimitedFactory
 
 reactor: Any = installed_reactor
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.05
+MOST_RECEIVED = 128 * 1024
+"""Bytes of a client's message, also of one who is not signed in yet."""
 CANCEL_S = 2.0
 """Time that requests cut off at the end of the drain get to notice."""
+
+
+class StreamingServer(daphne.server.Server):  # type: ignore[misc]
+    """Tells applications what their connection holds back, and sends what they want to send."""
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        scope.setdefault("extensions", {})[EXTENSION] = TransportOutflow(protocol)
+        if isinstance(protocol, WebSocketProtocol):
+            # Of the registered codes, its own way knows 1000 alone; a restart's is 1012. And what
+            # may be received at most is, in its own way, the most that may be sent.
+            protocol.serverClose = lambda code=None: protocol.sendCloseFrame(code=code or 1000)
+            protocol.serverSend = partial(_send, protocol)
+        return super().create_application(protocol, scope)
+
+
+def _send(protocol: WebSocketProtocol, content: Any, binary: bool) -> None:  # noqa: FBT001
+    if protocol.state == protocol.STATE_OPEN:
+        data = content if binary else content.encode()
+        protocol.sendFrame(opcode=2 if binary else 1, payload=data)
 
 
 class DrainingServer:
@@ -35,18 +65,26 @@ class DrainingServer:
         port: int,
         drain_s: float,
         on_ready: Callable[[str, int], None],
+        on_drain: Callable[[], None] = lambda: None,
+        drained: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`on_drain` tells streams to end, and `drained` says whether they have."""
         self.problem = ""
         self.cut_off = 0
         self._drain_s = drain_s
         self._on_ready = on_ready
+        self._on_drain = on_drain
+        self._drained = drained
         self._port: Any = None
         self._deadline: float | None = None
-        self._daphne = Server(
+        self._daphne = StreamingServer(
             application=application,
             endpoints=build_endpoint_description_strings(host=bind, port=port),
             signal_handlers=False,
             server_name="codeframe",
+            websocket_timeout=-1,
+            websocket_max_message_size=MOST_RECEIVED,
+            websocket_max_frame_size=MOST_RECEIVED,
         )
         self._daphne.listen_success = self._listening
         self._daphne.listen_error = self._refused
@@ -77,12 +115,13 @@ class DrainingServer:
         self._deadline = time.monotonic() + self._drain_s
         if self._port is not None:
             self._port.stopListening()
+        self._on_drain()
         self._end_when_drained()
 
     def _end_when_drained(self) -> None:
         busy = self._in_flight()
         late = self._deadline is not None and time.monotonic() >= self._deadline
-        if late or not (busy or reactor.getWriters()):
+        if late or not (busy or not self._drained() or reactor.getWriters()):
             self.cut_off = busy
             self._daphne.stop()
             # A cut request may sit in a thread that nothing can end: it is not waited for.

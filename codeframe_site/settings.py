@@ -28,6 +28,12 @@ make_folder(STATE_DIR)
 SECRET_KEY = env.text(
     "CODEFRAME_SECRET_KEY", "", "Signs sessions and tickets; made at the first start when empty"
 ) or kept_secret(STATE_DIR)
+SECRETS_KEYS = env.names(
+    "CODEFRAME_SECRETS_KEYS",
+    "",
+    "Keys that encrypt secrets in the database, the first one for new; empty: a file is made",
+)
+ENVIRONMENT_SECRETS = env.secrets() | {"SECRET_KEY": SECRET_KEY}
 DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a network")
 ALLOWED_HOSTS = env.names(
     "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
@@ -47,6 +53,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_q",
+    "django_htmx",
     "codeframe_site",
     "batches",
     "tasks",
@@ -78,6 +85,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "codeframe_site.frame.frame",
             ],
         },
     },
@@ -96,7 +104,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -152,6 +162,13 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v2",
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": [],
+    "PATH_CONVERTER_OVERRIDES": {
+        "short_id": {
+            "type": "string",
+            "pattern": "^[0-9a-f-]{4,36}$",
+            "description": "An id, or an unambiguous beginning of it",
+        }
+    },
 }
 HOST_NAME = env.text("CODEFRAME_HOST", "", "Name of this machine where several share one database")
 WORKERS = env.integer("CODEFRAME_WORKERS", 4, "Queue workers on this machine", minimum=2)
@@ -169,6 +186,24 @@ MAX_REQUESTS = env.integer(
 )
 MAX_WAITERS = env.integer(
     "CODEFRAME_MAX_WAITERS", 16, "Requests that may wait at once for something to end", minimum=0
+)
+ARRIVE_SECONDS = env.integer(
+    "CODEFRAME_ARRIVE_SECONDS",
+    60,
+    "A request that has not arrived whole by then is cut off",
+    minimum=1,
+)
+MAX_STREAMS = env.integer(
+    "CODEFRAME_MAX_STREAMS", 1000, "Event streams open at once in one web process", minimum=1
+)
+MAX_STREAMS_PER_USER = env.integer(
+    "CODEFRAME_MAX_STREAMS_PER_USER", 100, "Of these, by one person", minimum=1
+)
+STREAM_PATIENCE_SECONDS = env.integer(
+    "CODEFRAME_STREAM_PATIENCE_SECONDS",
+    60,
+    "A client of a stream that takes nothing for so long is sent away",
+    minimum=1,
 )
 MAX_AGENTS = env.integer(
     "CODEFRAME_MAX_AGENTS", 16, "Agents run at once on this machine, over all batches", minimum=1
@@ -220,6 +255,22 @@ SETUP_ADDRESSES = env.names(
     "Indexes and addresses that set-up commands may install from, besides the default ones",
 )
 SETUP_APT = env.flag("CODEFRAME_SETUP_APT", "Let set-up commands install packages of the system")
+ENGINE_PROGRAMS = {
+    "claude": env.text("CODEFRAME_CLAUDE", "", "Path of Claude Code; empty: claude on the PATH"),
+    "codex": env.text("CODEFRAME_CODEX", "", "Path of Codex; empty: codex on the PATH"),
+    "opencode": env.text("CODEFRAME_OPENCODE", "", "Path of opencode; empty: as on the PATH"),
+    "gemini": env.text("CODEFRAME_GEMINI", "", "Path of Gemini CLI; empty: gemini on the PATH"),
+}
+AGENT_PERMISSION = env.choice(
+    "CODEFRAME_AGENT_PERMISSION",
+    "BYPASS",
+    ("BYPASS", "EDITS", "READ"),
+    "What agents may do without asking in their own trees: all (bypass), edit files, or read",
+).lower()
+BUILTIN_OPTIONS = env.options(
+    "CODEFRAME_BUILTIN_OPTIONS",
+    "Options of the built-in agent as a JSON object; see docs/builtin-agent.md",
+)
 
 REDIS_URL = env.address(
     "CODEFRAME_REDIS_URL",
@@ -251,7 +302,12 @@ Q_CLUSTER = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "codeframe_site.logs.MaskingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {
         "handlers": ["stderr"],

@@ -1,48 +1,43 @@
 """Passwords cannot be guessed quickly: attempts are counted per name and address."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
-from rest_framework.throttling import SimpleRateThrottle
 
+from codeframe_site.rates import wait_s
+from codeframe_site.throttles import CallThrottle, parsed
 from tasks.text import clip
 
+FORMS = ("login", "admin:login")
 FROM_ONE_ADDRESS = 6
 """Times the rate of one name: whoever tries many names is slowed down too."""
-
-
-class SignInThrottle(SimpleRateThrottle):
-    scope = "login"
-
-    def __init__(self, ident: str, factor: int = 1) -> None:
-        super().__init__()
-        self.ident = ident
-        requests, self.duration = self.parse_rate(self.get_rate())
-        self.num_requests = (requests or 0) * factor
-
-    def get_cache_key(self, request: Any, view: Any) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": self.ident}
 
 
 class SignInThrottleMiddleware(MiddlewareMixin):
     """The address is that of the connection: a forwarded one is whatever the caller says."""
 
     def process_request(self, request: HttpRequest) -> HttpResponseBase | None:
-        if request.method != "POST" or request.path != reverse("admin:login"):
+        if request.method != "POST" or request.path not in (
+            reverse("login"),
+            reverse("admin:login"),
+        ):
             return None
-        address = request.META.get("REMOTE_ADDR", "")
-        name = clip(request.POST.get("username", ""), 200).lower().encode().hex()
-        throttles = [SignInThrottle(f"{address}-{name}"), SignInThrottle(address, FROM_ONE_ADDRESS)]
-        # Both count each attempt, so no list: `all` would stop at the first refusal.
-        allowed = [throttle.allow_request(request, None) for throttle in throttles]  # type: ignore[arg-type]
-        if all(allowed):
+        wait = _wait_s(request)
+        if not wait:
             return None
-        wait = max(throttle.wait() or 1 for throttle in throttles)
         return HttpResponse(
             "Too many attempts to sign in; try again in a minute.",
             status=429,
             content_type="text/plain",
             headers={"Retry-After": str(int(wait) + 1)},
         )
+
+
+def _wait_s(request: HttpRequest) -> float:
+    """Each attempt counts for its name and for its address; a refused one for neither again."""
+    address = request.META.get("REMOTE_ADDR", "")
+    name = clip(request.POST.get("username", ""), 200).lower()
+    limit, duration_s = parsed(CallThrottle.THROTTLE_RATES["login"])
+    of_name = wait_s(f"login {address} {name}", limit=limit, duration_s=duration_s)
+    of_address = wait_s(f"login {address}", limit=limit * FROM_ONE_ADDRESS, duration_s=duration_s)
+    return max(of_name, of_address)

@@ -6,15 +6,24 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import Q
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from codeframe_site.models import ApiToken, Scope
 from tasks.audit import audit
+from tasks.compiled import Compiled
 from tasks.models import Workspace
 
 PREFIX = "cf_"
+_OF_TOKEN = tuple(field.attname for field in ApiToken._meta.concrete_fields)
+_OF_USER = tuple(field.attname for field in User._meta.concrete_fields)
+_BY_DIGEST = Compiled(
+    lambda digest: (
+        ApiToken.objects.filter(digest=digest, revoked_at__isnull=True, user__is_active=True)
+        .order_by()
+        .values_list(*_OF_TOKEN, *(f"user__{name}" for name in _OF_USER))
+    )
+)
 USED_RESOLUTION = timedelta(minutes=1)
 """`last_used_at` is written at most this often, so that reads stay reads."""
 
@@ -51,14 +60,15 @@ def make_token(
 
 def find_token(key: str) -> ApiToken | None:
     """None for what is unknown, revoked, expired, or belongs to someone who may not log in."""
+    row = _BY_DIGEST.first(_digest(key))
+    if row is None:
+        return None
+    token = ApiToken.from_db(DEFAULT_DB_ALIAS, _OF_TOKEN, row[: len(_OF_TOKEN)])
+    token.user = User.from_db(DEFAULT_DB_ALIAS, _OF_USER, row[len(_OF_TOKEN) :])
     now = timezone.now()
-    token = (
-        ApiToken.objects.select_related("user")
-        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), revoked_at__isnull=True)
-        .filter(digest=_digest(key), user__is_active=True)
-        .first()
-    )
-    if token and (token.last_used_at is None or now - token.last_used_at > USED_RESOLUTION):
+    if token.expires_at and token.expires_at <= now:
+        return None
+    if token.last_used_at is None or now - token.last_used_at > USED_RESOLUTION:
         ApiToken.objects.filter(id=token.id).update(last_used_at=now)
     return token
 

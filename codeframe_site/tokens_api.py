@@ -159,8 +159,12 @@ class TicketView(ApiView):
         """For a browser's stream, which cannot send a header; bound to user and workspace."""
         purpose = read_input(self.Input, request.data)["purpose"]
         workspace = self.workspace()
+        maker = cast("ApiToken | None", request.auth)
         ticket = make_ticket(
-            user_id=cast("int", request.user.pk), workspace_id=workspace.id, purpose=purpose
+            user_id=cast("int", request.user.pk),
+            workspace_id=workspace.id,
+            purpose=purpose,
+            token_id=maker.id if maker else None,
         )
         return Response({"ticket": ticket, "expires_in": TICKET_SECONDS}, status=201)
 

@@ -1,30 +1,28 @@
 from django.contrib import admin
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from batches.web import pages as batch_pages
-from codeframe_site import pages
+from codeframe_site import accounts
+from codeframe_site.costs_page import costs_page
 from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
+from codeframe_site.operators.page import VERBS, operators_page, unstick
 from codeframe_site.ready import ready
 
 urlpatterns = [
-    path("", pages.home, name="home"),
-    path("workspaces/<uuid:workspace_id>/", pages.workspace_page, name="workspace"),
-    path("batches/", batch_pages.batch_list, name="batches"),
-    path("batches/<uuid:batch_id>/", batch_pages.batch_page, name="batch"),
+    path("", include("codeframe_site.pages.urls")),
+    path("login/", accounts.SignInView.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("password/", accounts.PasswordView.as_view(), name="password"),
+    path("costs/", costs_page, name="costs"),
+    path("operators/", operators_page, name="operators"),
     *(
-        path(
-            f"batches/<uuid:batch_id>/{verb}/",
-            batch_pages.steer_batch,
-            {"verb": verb},
-            name=f"batch-{verb}",
-        )
-        for verb in batch_pages.STEERS
+        path(f"operators/{verb}/", unstick, {"verb": verb}, name=f"operators-{verb}")
+        for verb in VERBS
     ),
-    path("runs/<uuid:run_id>/", batch_pages.run_page, name="run"),
-    path("runs/<uuid:run_id>/stop/", batch_pages.stop_run, name="run-stop"),
+    path("", include("batches.web.urls")),
     path("api/v2/", include("codeframe_site.api_urls")),
     path("ready", ready),
     path("metrics", metrics),

@@ -1,159 +1,95 @@
-"""The only writer of usage, and the sums over it."""
+"""The only writer of usage and of the running sums over it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
-from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet, Sum
-from django.db.models.functions import TruncDate
-
 from costs.models import Usage
-
-ZERO = Decimal(0)
+from costs.money import ZERO
+from costs.pricing import ENGINE, Charge
+from costs.sums import Change, add, changes_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
-    """Token counts are of one call, not cumulative; negative ones are the engine's mistake."""
+class Account:
+    """Whom calls are charged to; `time_zone` is the workspace's, by which its days go."""
 
-    call_id: str
-    agent: str
-    model: str
-    at: datetime
-    input_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: Decimal | None = None
-    price_source: str = ""
+    workspace_id: UUID
+    time_zone: str = "UTC"
+    batch_id: UUID | None = None
+    run_id: UUID | None = None
+    task_id: UUID | None = None
 
 
-def record_calls(
-    calls: Sequence[Call],
-    *,
-    workspace_id: UUID,
-    batch_id: UUID | None = None,
-    run_id: UUID | None = None,
-    task_id: UUID | None = None,
-) -> None:
-    """Each call once, however often it is told. Raises ValueError for negative counts."""
-    for call in calls:
-        if min(_tokens(call)) < 0 or (call.cost_usd is not None and call.cost_usd < 0):
-            raise ValueError(f"call {call.call_id}: counts and costs are never negative")
-    Usage.objects.bulk_create(
-        (
-            Usage(
-                workspace_id=workspace_id,
-                batch_id=batch_id,
-                run_id=run_id,
-                task_id=task_id,
-                **vars(call),
-            )
-            for call in calls
-        ),
-        ignore_conflicts=True,
+def record_calls(charges: Sequence[Charge], account: Account) -> list[Charge]:
+    """Those that are new: each call of a run counts once, however often it is told.
+
+    Price them first (`pricing.price_calls`), then call this inside the transaction that records
+    how far the engine's output was read, under the batch's lease.
+    """
+    new = _unknown(charges, account.run_id)
+    if not new:
+        return []
+    rows = [_row(charge, account) for charge in new]
+    Usage.objects.bulk_create(rows)
+    changes = [change for row in rows for change in changes_of(row, account.time_zone)]
+    for charge in new:
+        if charge.call.settles and account.run_id:
+            changes += _settle(charge, account)
+    add(changes)
+    return new
+
+
+def _unknown(charges: Iterable[Charge], run_id: UUID | None) -> list[Charge]:
+    named = {charge.call.call_id: charge for charge in charges}
+    if run_id is None:
+        return list(named.values())
+    rows = Usage.objects.filter(run_id=run_id, call_id__in=list(named))
+    known = set(rows.values_list("call_id", flat=True))
+    return [charge for name, charge in named.items() if name not in known]
+
+
+def _row(charge: Charge, account: Account) -> Usage:
+    call, tokens = charge.call, charge.call.tokens
+    return Usage(
+        workspace_id=account.workspace_id,
+        batch_id=account.batch_id,
+        run_id=account.run_id,
+        task_id=account.task_id,
+        call_id=call.call_id,
+        agent=call.agent,
+        provider=call.provider,
+        model=call.model,
+        at=call.at,
+        calls=call.calls,
+        input_tokens=tokens.input,
+        cache_read_tokens=tokens.cache_read,
+        cache_write_tokens=tokens.cache_write,
+        output_tokens=tokens.output,
+        reasoning_tokens=tokens.reasoning,
+        estimated=call.estimated,
+        reported_usd=call.reported_usd,
+        computed_usd=charge.computed_usd,
+        cost_usd=charge.cost_usd,
+        price_source=charge.source,
+        price_version=charge.version,
+        note=call.note[:300],
     )
 
 
-def _tokens(call: Call) -> tuple[int, int, int, int]:
-    return (
-        call.input_tokens,
-        call.cache_read_tokens,
-        call.cache_write_tokens,
-        call.output_tokens,
-    )
-
-
-def usage_of_days(workspace_id: UUID, days: int, *, today: date) -> QuerySet[Usage]:
-    return _days(days, today).filter(workspace_id=workspace_id)
-
-
-def _days(days: int, today: date) -> QuerySet[Usage]:
-    """The last `days` days of UTC, today included."""
-    first = datetime.combine(today - timedelta(days=days - 1), time.min, UTC)
-    last = datetime.combine(today + timedelta(days=1), time.min, UTC)
-    return Usage.objects.filter(at__gte=first, at__lt=last)
-
-
-def summary(workspace_id: UUID, days: int, *, today: date) -> dict[str, Any]:
-    rows = usage_of_days(workspace_id, days, today=today)
-    totals = rows.aggregate(
-        cost=Sum("cost_usd"),
-        tasks=Count("task_id", distinct=True),
-        calls=Count("id"),
-        unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
-        of_tasks=Sum("cost_usd", filter=Q(task_id__isnull=False)),
-    )
-    by_day = dict(
-        rows.order_by()
-        .annotate(day=TruncDate("at", tzinfo=UTC))
-        .values_list("day")
-        .annotate(Sum("cost_usd"))
-    )
-    tasks = totals["tasks"]
-    return {
-        "total_spend_usd": totals["cost"] or ZERO,
-        "total_tasks": tasks,
-        "avg_cost_per_task": (totals["of_tasks"] or ZERO) / tasks if tasks else ZERO,
-        "call_count": totals["calls"],
-        "unpriced_calls": totals["unpriced"],
-        "daily": [
-            {"date": day.isoformat(), "cost_usd": by_day.get(day) or ZERO}
-            for day in (today - timedelta(days=back) for back in range(days - 1, -1, -1))
-        ],
-    }
-
-
-def by(
-    field: str, workspace_id: UUID, days: int, *, today: date, limit: int | None = None
-) -> list[dict[str, Any]]:
-    """Sums grouped by one column, the dearest first, those without any price last."""
-    rows = usage_of_days(workspace_id, days, today=today)
-    if field in ("task_id", "batch_id"):
-        rows = rows.filter(**{f"{field}__isnull": False})
-    grouped = (
-        rows.order_by()
-        .values(field)
-        .annotate(
-            input_tokens=Sum("input_tokens"),
-            cache_read_tokens=Sum("cache_read_tokens"),
-            cache_write_tokens=Sum("cache_write_tokens"),
-            output_tokens=Sum("output_tokens"),
-            total_cost_usd=Sum("cost_usd"),
-            call_count=Count("id"),
-            unpriced_calls=Count("id", filter=Q(cost_usd__isnull=True)),
-        )
-        # Databases disagree on where the unpriced ones stand.
-        .order_by(F("total_cost_usd").desc(nulls_last=True), field)
-    )
-    found = list(grouped[:limit] if limit else grouped)
-    for row in found:
-        row["total_cost_usd"] = row["total_cost_usd"] or ZERO
-    return found
-
-
-def busiest_agents(task_ids: Collection[UUID], days: int, *, today: date) -> dict[UUID, str]:
-    """For each task the agent with the most calls; of several the first by name."""
-    rows = (
-        _days(days, today)
-        .filter(task_id__in=task_ids)
-        .order_by()
-        .values_list("task_id", "agent")
-        .annotate(calls=Count("id"))
-        .order_by("calls", "-agent")
-    )
-    return {task_id: agent for task_id, agent, _ in rows if task_id}
-
-
-def cost_of_runs(batch_ids: Collection[UUID]) -> dict[UUID, Decimal]:
-    """By run id; a run of which no price is known is left out."""
-    rows = (
-        Usage.objects.filter(batch_id__in=batch_ids, run_id__isnull=False, cost_usd__isnull=False)
-        .order_by()
-        .values_list("run_id")
-        .annotate(Sum("cost_usd"))
-    )
-    return {run_id: cost for run_id, cost in rows if run_id}
+def _settle(charge: Charge, account: Account) -> list[Change]:
+    """What was told of the model before is exact now; where only the engine knows a price, the
+    one of this row covers them all, so the earlier ones cost nothing more."""
+    earlier = Usage.objects.filter(run_id=account.run_id, model=charge.call.model)
+    earlier = earlier.exclude(call_id=charge.call.call_id)
+    loose = list(earlier.filter(estimated=True, note=""))
+    uncovered = list(earlier.filter(cost_usd=None)) if charge.source == ENGINE else []
+    changed = {row.id: row for row in (*loose, *uncovered)}.values()
+    taken = [c.negative() for row in changed for c in changes_of(row, account.time_zone)]
+    for row in changed:
+        row.estimated = False
+        if charge.source == ENGINE and row.cost_usd is None:
+            row.cost_usd, row.price_source = ZERO, ENGINE
+    Usage.objects.bulk_update(changed, ["estimated", "cost_usd", "price_source"])
+    given = [c for row in changed for c in changes_of(row, account.time_zone)]
+    return taken + given

@@ -12,7 +12,7 @@ from tasks.lifecycle import shift_task
 from tasks.models import Blocker, Task
 from tasks.models.blocker import BlockerStatus
 from tasks.models.task import TaskStatus
-from tasks.text import storable
+from tasks.text import stored
 
 
 def open_blocker(
@@ -20,7 +20,7 @@ def open_blocker(
 ) -> tuple[Blocker, NewEvent]:
     """For a caller's own transaction, which records the event."""
     blocker = Blocker.objects.create(
-        task_id=task_id, run_id=run_id, reason=reason, question=storable(question)
+        task_id=task_id, run_id=run_id, reason=reason, question=stored(question)
     )
     payload = {"blocker_id": str(blocker.id), "reason": reason, "question": blocker.question}
     event = NewEvent(type=types.BLOCKER_CREATED, task_id=task_id, run_id=run_id, payload=payload)
@@ -33,7 +33,7 @@ def answer_blocker(*, blocker: Blocker, answer: str, by: str) -> Blocker:
         task = Task.objects.select_for_update(no_key=True).get(id=blocker.task_id)
         answered = Blocker.objects.filter(id=blocker.id, status=BlockerStatus.OPEN).update(
             status=BlockerStatus.ANSWERED,
-            answer=storable(answer),
+            answer=stored(answer),
             answered_by=by,
             answered_at=timezone.now(),
         )
@@ -59,7 +59,7 @@ def ask(*, task: Task, question: str, by: str) -> Blocker:
     """A question by a person; the same open question of a task is asked once."""
     with transaction.atomic():
         Task.objects.select_for_update(no_key=True).get(id=task.id)
-        text = storable(question)
+        text = stored(question)
         same = task.blockers.filter(status=BlockerStatus.OPEN, question=text).first()
         if same:
             return same

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tasks.errors import InvalidTransition, NotFound
 from tasks.events import types
 from tasks.events.log import NewEvent, record
-from tasks.models import Task
+from tasks.models import Task, Workspace
 from tasks.models.task import TASK_TRANSITIONS, TaskStatus
 
 
@@ -68,3 +68,11 @@ def _refusal(task_id: UUID, to: TaskStatus) -> Exception:
     return InvalidTransition(
         f"a task that is {current} cannot become {to}; it can become {allowed}"
     )
+
+
+def move_tasks(*, workspace: Workspace, task_ids: Iterable[UUID], to: TaskStatus, why: str) -> int:
+    """As many as can move; the others stay as they are. Says how many moved."""
+    with transaction.atomic():
+        events = shift_tasks(task_ids=task_ids, to=to, why=why)
+        record(workspace_id=workspace.id, events=events)
+    return len(events)

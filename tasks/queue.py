@@ -17,6 +17,14 @@ RUN_BATCH = "batches.jobs.run_from_queue"
 COLLECT = "batches.jobs.collect_garbage"
 
 
+CHECK_ENGINES = "batches.jobs.check_engines"
+
+
+def send_engine_check(*, host: str = "") -> None:
+    """For the machine whose engines are meant."""
+    async_task(CHECK_ENGINES, task_name="check engines", **({"cluster": host} if host else {}))
+
+
 def send_batch(batch_id: UUID, *, host: str = "") -> None:
     """Committed together with the caller's rows, or sent just after them by other brokers.
 

@@ -50,7 +50,7 @@ def import_drafts(
     """
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(id=workspace.id)
-        existing = _existing(workspace, drafts)
+        existing = existing_tasks(workspace, drafts)
         if existing and not update:
             first = min(existing)
             raise Conflict(
@@ -153,6 +153,30 @@ def set_dependencies(*, task: Task, depends_on: Sequence[UUID]) -> None:
         record(workspace_id=task.workspace_id, events=[event])
 
 
+def add_dependency(*, task: Task, on: UUID) -> None:
+    """Raises ValidationFailed for a cycle, with its path, and NotFound."""
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get(id=task.workspace_id)
+        set_dependencies(task=task, depends_on=[*_manual(task), on])
+
+
+def drop_dependency(*, task: Task, on: UUID) -> None:
+    """Also one that a model has proposed. Raises NotFound."""
+    with transaction.atomic():
+        Workspace.objects.select_for_update(no_key=True).get(id=task.workspace_id)
+        deleted, _ = task.dependency_edges.filter(depends_on_id=on).delete()
+        if not deleted:
+            raise NotFound("it does not depend on that task any more")
+        payload = {"depends_on": [str(task_id) for task_id in _manual(task)]}
+        event = NewEvent(type=types.TASK_UPDATED, task_id=task.id, payload=payload)
+        record(workspace_id=task.workspace_id, events=[event])
+
+
+def _manual(task: Task) -> list[UUID]:
+    edges = task.dependency_edges.filter(origin=TaskDependency.Origin.MANUAL).order_by("id")
+    return list(edges.values_list("depends_on_id", flat=True))
+
+
 def remove_task(*, task: Task) -> None:
     """For batches.deletion, which knows whether a batch still needs it."""
     event = NewEvent(type=types.TASK_DELETED, task_id=task.id, payload={"title": task.title})
@@ -160,7 +184,8 @@ def remove_task(*, task: Task) -> None:
     record(workspace_id=task.workspace_id, events=[event])
 
 
-def _existing(workspace: Workspace, drafts: Sequence[TaskDraft]) -> dict[int, Task]:
+def existing_tasks(workspace: Workspace, drafts: Sequence[TaskDraft]) -> dict[int, Task]:
+    """Of each draft, by its place, the task that it is about already."""
     rows = Task.objects.filter(workspace=workspace)
     by_key = {task.key: task for task in rows.exclude(key="")}
     by_title = {task.title: task for task in rows.filter(status__in=UNFINISHED)}
@@ -171,6 +196,11 @@ def _existing(workspace: Workspace, drafts: Sequence[TaskDraft]) -> dict[int, Ta
         if task is not None:
             found[index] = task
     return found
+
+
+def changed_columns(task: Task, draft: TaskDraft) -> list[str]:
+    """What the draft would change of its task."""
+    return [name for name, value in _columns(draft).items() if getattr(task, name) != value]
 
 
 def _columns(draft: TaskDraft) -> dict[str, Any]:

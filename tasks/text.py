@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 _ESCAPES = re.compile(
@@ -16,26 +17,62 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+MOST_DEPTH = 50
+MOST_BITS = 4096
+"""Of a number: PostgreSQL and Python read longer ones, but not without limit."""
+MOST_LOOKS = 10_000
+"""Characters of what is no JSON."""
+
+
 def storable(text: str) -> str:
     """Without NUL and lone surrogates, which PostgreSQL refuses."""
     return text.replace("\x00", "\u2400").encode("utf-8", "replace").decode("utf-8")
 
 
-def storable_json(value: Any) -> Any:
-    """A JSON value equal to `value` where that can be, else what it looked like; never raises."""
-    if value is None or isinstance(value, bool | int):
+_redact: Callable[[str], str] = str
+
+
+def redact_with(function: Callable[[str], str]) -> None:
+    """What masks known secrets in all that is stored from now on; this module knows none."""
+    global _redact
+    _redact = function
+
+
+def stored(text: str) -> str:
+    """As `storable`, with secrets masked: for words of agents, programs and errors."""
+    return _redact(storable(text))
+
+
+def storable_json(value: Any, *, depth: int = MOST_DEPTH) -> Any:
+    """A JSON value equal to `value` where that can be, else what it looked like; never raises.
+
+    Secrets in it are masked.
+    """
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= MOST_BITS else hex(value)
     if isinstance(value, str):
-        return storable(value)
+        return stored(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {storable(str(key)): storable_json(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [storable_json(item) for item in value]
+    if isinstance(value, dict) and depth:
+        return {
+            stored(_looks(key)): storable_json(item, depth=depth - 1) for key, item in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset) and depth:
+        return [storable_json(item, depth=depth - 1) for item in value]
     if isinstance(value, bytes):
-        return storable(value.decode("utf-8", "replace"))
-    return storable(str(value))
+        return stored(value.decode("utf-8", "replace"))
+    return clip(stored(_looks(value)), MOST_LOOKS)
+
+
+def _looks(value: Any) -> str:
+    """As text; whatever a foreign `__str__` raises, its type has a name."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
 def printable(text: str) -> str:

@@ -6,11 +6,11 @@ from uuid import UUID
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from batches import paths
+from batches import shown
 from batches.api.runs import RunBase
 from batches.changes import NothingCaptured, patch_file
+from batches.keys import load_keys
 from batches.models.run import LIVE
-from batches.supervisor import spool
 from batches.supervisor.layout import STREAMS
 from tasks.api.describe import BYTES, asked, counted, describe
 from tasks.api.query import MAX_BIG, refuse, whole_number
@@ -46,7 +46,8 @@ class RunOutputView(RunBase):
         run = self.run_row(run_id)
         # Its end was read first: what it printed up to then is all there.
         ended = run.status not in LIVE
-        chunk = spool.read(paths.agent_dir(run.id), stream, offset, limit)
+        load_keys()
+        chunk = shown.read_output(run, stream, offset, limit)
         response = _download(chunk.data, f"{run.short_id}.{stream}.log")
         response["X-Offset"] = str(chunk.offset)
         response["X-Next-Offset"] = str(chunk.end)
@@ -60,7 +61,7 @@ class RunPatchView(RunBase):
 
     @describe(
         "read_run_patch",
-        "The change as `git apply` takes it, byte for byte",
+        "The change as `git apply` takes it; known secrets in it are masked",
         returns=BYTES,
         query=[OFFSET, counted("limit", "Bytes at most", 1, MAX_PATCH, MAX_PATCH)],
     )
@@ -70,7 +71,10 @@ class RunPatchView(RunBase):
         limit = whole_number(request, "limit", MAX_PATCH, least=1, most=MAX_PATCH)
         run = self.run_row(run_id)
         try:
-            data, total = _piece(patch_file(run), offset, limit)
+            file = patch_file(run)
+            load_keys()
+            shown.mask_file(file)
+            data, total = _piece(file, offset, limit)
         except NothingCaptured as error:
             raise NotFound(str(error)) from error
         except GitError as error:

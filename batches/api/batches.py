@@ -13,13 +13,23 @@ from batches import lifecycle
 from batches.api.serializers import batch_object
 from batches.api.shapes import BatchListShape, WholeBatchShape
 from batches.api.waiting import answer_when
+from batches.caps import change_caps
 from batches.models import Batch, Run
 from batches.models.batch import ACTIVE, BatchStatus, StopMode
+from batches.money import Money
+from batches.options import MAX_BUDGET
 from batches.resuming import resume
-from costs import ledger
+from costs import reports
 from tasks.api.base import ApiView
 from tasks.api.describe import WORKSPACE, asked, describe, one_of, paged
-from tasks.api.fields import StrictBoolean, StrictSerializer, StrictText, id_list, read_input
+from tasks.api.fields import (
+    StrictBoolean,
+    StrictDecimal,
+    StrictSerializer,
+    StrictText,
+    id_list,
+    read_input,
+)
 from tasks.api.pages import page_of
 from tasks.api.query import moment, statuses
 from tasks.errors import DomainError
@@ -50,8 +60,9 @@ class BatchesView(ApiView):
             rows = rows.filter(status__in=wanted)
             total = sum(by_status.get(status, 0) for status in set(wanted))
         found, cursor = page_of(rows, request, orders=ORDERS, default=20, maximum=100)
+        money = Money(found)
         body = {
-            "batches": [batch_object(batch) for batch in found],
+            "batches": [batch_object(batch, money=money) for batch in found],
             "total": total,
             "by_status": by_status,
             "next_cursor": cursor,
@@ -129,6 +140,9 @@ class CancelView(SteerView):
 class ResumeView(SteerView):
     class Input(StrictSerializer):
         force = StrictBoolean(default=False, help_text="Everything again, also what completed")
+        budget = StrictDecimal(
+            required=False, max_value=MAX_BUDGET, help_text="In dollars, instead of the one it had"
+        )
 
     @describe(
         "resume_batch",
@@ -141,10 +155,36 @@ class ResumeView(SteerView):
     )
     def post(self, request: Request, batch_id: UUID) -> Response:
         batch = self.batch(batch_id)
-        force = read_input(self.Input, request.data)["force"]
+        given = read_input(self.Input, request.data)
+        caps = {"budget": given["budget"]} if "budget" in given else None
         with titled("Cannot resume batch"):
-            resume(batch=batch, force=force, by=request.user.get_username())
+            by = request.user.get_username()
+            resume(batch=batch, force=given["force"], caps=caps, by=by)
         return self.answer(request, batch)
+
+
+class BudgetView(BatchView):
+    """PATCH only: what is left out stays."""
+
+    http_method_names = ["patch", "options"]
+
+    class Input(StrictSerializer):
+        budget = StrictDecimal(required=False, allow_null=True, max_value=MAX_BUDGET)
+        soft_budget = StrictDecimal(required=False, allow_null=True, max_value=MAX_BUDGET)
+        task_budget = StrictDecimal(required=False, allow_null=True, max_value=MAX_BUDGET)
+
+    @describe(
+        "change_batch_budget",
+        "Raise, lower or take away its caps, at any time",
+        returns=WholeBatchShape,
+        takes=Input,
+        example={"budget": 10},
+    )
+    def patch(self, request: Request, batch_id: UUID) -> Response:
+        batch = self.batch(batch_id)
+        given = read_input(self.Input, request.data)
+        change_caps(batch.id, given, by=request.user.get_username())
+        return Response(full_batch(self.batch(batch.id)))
 
 
 class RetryView(SteerView):
@@ -180,11 +220,13 @@ def titled(title: str) -> Iterator[None]:
 
 
 def full_batch(batch: Batch) -> dict[str, Any]:
-    return batch_object(batch, last_runs(batch), ledger.cost_of_runs([batch.id]))
+    costs = reports.cost_of_runs([batch.id])
+    return batch_object(batch, last_runs(batch), costs, money=Money([batch]))
 
 
 def last_runs(batch: Batch) -> QuerySet[Run]:
-    return Run.objects.filter(batch=batch, superseded=False).order_by("position")
+    rows = Run.objects.filter(batch=batch, superseded=False)
+    return rows.defer("agent_state").order_by("position")
 
 
 def _filtered(rows: QuerySet[Batch], request: Request) -> QuerySet[Batch]:

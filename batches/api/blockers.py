@@ -1,12 +1,11 @@
 """POST /api/v2/blockers/{id}/answer: the answer, and the task goes on."""
 
-from uuid import UUID
-
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from batches.answering import Resumption, send_on
 from batches.api.shapes import AnsweredShape
+from tasks.api.base import RowId
 from tasks.api.blockers import MAX_TEXT, BlockerView
 from tasks.api.describe import describe
 from tasks.api.fields import StrictBoolean, StrictSerializer, StrictText, read_input
@@ -31,7 +30,7 @@ class AnswerView(BlockerView):
         errors=(409,),
         example={"answer": "Blue"},
     )
-    def post(self, request: Request, blocker_id: UUID) -> Response:
+    def post(self, request: Request, blocker_id: RowId) -> Response:
         blocker = self.blocker(blocker_id)
         given = read_input(self.Input, request.data)
         by = request.user.get_username()

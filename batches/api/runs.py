@@ -14,8 +14,8 @@ from batches.api.shapes import RunListShape, RunShape, WholeRunShape
 from batches.api.waiting import answer_when
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
-from costs import ledger
-from tasks.api.base import ApiView
+from costs import reports
+from tasks.api.base import ApiView, RowId
 from tasks.api.describe import describe, one_of, paged
 from tasks.api.pages import page_of
 from tasks.api.query import statuses
@@ -35,14 +35,14 @@ class RunBase(ApiView):
 
     def told(self, run_id: UUID) -> dict[str, Any]:
         run = self.run_row(run_id)
-        return run_object(run, ledger.cost_of_runs([run.batch_id]))
+        return run_object(run, reports.cost_of_runs([run.batch_id]))
 
 
 class RunView(RunBase):
     @describe("read_run", "One attempt, with its stages, gates and findings", returns=WholeRunShape)
     def get(self, request: Request, run_id: UUID) -> Response:
         run = self.run_row(run_id)
-        body = run_object(run, ledger.cost_of_runs([run.batch_id])) | {
+        body = run_object(run, reports.cost_of_runs([run.batch_id])) | {
             "stages": [_stage(stage) for stage in run.stages.order_by("id")],
             "gates": [_gate(gate) for gate in run.gate_records.order_by("id")],
             "findings": [_finding(finding) for finding in run.findings.order_by("id")],
@@ -82,8 +82,8 @@ class TaskRunsView(TaskView):
         errors=(400,),
         query=QUERY,
     )
-    def get(self, request: Request, task_id: UUID) -> Response:
-        return listed(Run.objects.filter(task=self.task(task_id)), request)
+    def get(self, request: Request, task_id: RowId) -> Response:
+        return listed(Run.objects.filter(task=self.task(task_id)).defer("agent_state"), request)
 
 
 class BatchRunsView(BatchView):
@@ -97,14 +97,14 @@ class BatchRunsView(BatchView):
         query=QUERY,
     )
     def get(self, request: Request, batch_id: UUID) -> Response:
-        return listed(Run.objects.filter(batch=self.batch(batch_id)), request)
+        return listed(Run.objects.filter(batch=self.batch(batch_id)).defer("agent_state"), request)
 
 
 def listed(rows: QuerySet[Run], request: Request) -> Response:
     if wanted := statuses(request, RunStatus.values):
         rows = rows.filter(status__in=wanted)
     found, cursor = page_of(rows, request, orders=ORDERS, default=20, maximum=100)
-    costs = ledger.cost_of_runs({run.batch_id for run in found})
+    costs = reports.cost_of_runs({run.batch_id for run in found})
     return Response({"runs": [run_object(run, costs) for run in found], "next_cursor": cursor})
 
 

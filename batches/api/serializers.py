@@ -10,10 +10,17 @@ from rest_framework import serializers
 
 from batches.models import Batch, CommandEngine, Run
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
-from batches.options import BOUNDS
+from batches.money import Money
+from batches.options import BOUNDS, MAX_BUDGET, MAX_MODEL
 from batches.waiting import why_waiting
 from tasks.api.costs import in_dollars
-from tasks.api.fields import StrictInteger, StrictSerializer, StrictText
+from tasks.api.fields import (
+    StrictBoolean,
+    StrictDecimal,
+    StrictInteger,
+    StrictSerializer,
+    StrictText,
+)
 
 MAX_COMMAND = 20_000
 Costs = Mapping[UUID, Decimal]
@@ -22,6 +29,10 @@ Costs = Mapping[UUID, Decimal]
 def _bounded(name: str, **extra: Any) -> StrictInteger:
     low, high = BOUNDS[name]
     return StrictInteger(min_value=low, max_value=high, **extra)
+
+
+def _dollars(text: str) -> StrictDecimal:
+    return StrictDecimal(required=False, allow_null=True, max_value=MAX_BUDGET, help_text=text)
 
 
 @extend_schema_field(
@@ -75,12 +86,26 @@ class BatchOptionsInput(StrictSerializer):
     timeout_s = _bounded("timeout_s", default=3600)
     stall_timeout_s = _bounded("stall_timeout_s", default=300)
     land = serializers.ChoiceField(choices=Land.values, default=Land.AUTO)
+    model = StrictText(
+        max_length=MAX_MODEL, default="", allow_blank=True, help_text="Empty: the engine's own"
+    )
+    budget = _dollars("Dollars, over 0, with at most 4 decimals; there what runs is stopped")
+    soft_budget = _dollars("There nothing more is started, and what runs may end")
+    task_budget = _dollars("What each task may cost, earlier batches counted in")
+    allow_unpriced = StrictBoolean(
+        default=False, help_text="A budget also where the engine does not say what it costs"
+    )
 
 
 def batch_object(
-    batch: Batch, runs: Iterable[Run] | None = None, costs: Costs | None = None
+    batch: Batch,
+    runs: Iterable[Run] | None = None,
+    costs: Costs | None = None,
+    *,
+    money: Money | None = None,
 ) -> dict[str, Any]:
-    """With `runs` (the last of each task) and `costs` (of all runs) the results are told too."""
+    """With `runs` (the last of each task) and `costs` (of all runs) the results are told too, with
+    `money` what the batch has spent by now and whether its provider makes it wait."""
     body: dict[str, Any] = {
         "id": str(batch.id),
         "workspace_id": str(batch.workspace_id),
@@ -98,6 +123,9 @@ def batch_object(
         "timeout_s": batch.timeout_s,
         "stall_timeout_s": batch.stall_timeout_s,
         "land": batch.land,
+        "model": batch.model,
+        "budget": float(batch.budget) if batch.budget is not None else None,
+        "allow_unpriced": batch.allow_unpriced,
         "verification": batch.verification,
         "verification_reason": batch.verification_reason,
         "landing": batch.landing,
@@ -125,6 +153,8 @@ def batch_object(
         body["task_ids"] = [str(run.task_id) for run in rows if run.task_id]
         body["results"] = {str(run.task_id or run.id): run_object(run, costs) for run in rows}
         body["cost_usd"] = in_dollars(sum(costs.values())) if costs else None
+    if money is not None:
+        body |= money.of(batch)
     return body
 
 

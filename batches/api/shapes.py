@@ -91,6 +91,23 @@ class CountsShape(Shape):
     cancelled = serializers.IntegerField()
 
 
+class SpentShape(Shape):
+    cost_usd = serializers.FloatField(help_text="Of all attempts; unpriced calls left out")
+    calls = serializers.IntegerField()
+    unpriced_calls = serializers.IntegerField()
+    estimated_calls = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    cache_read_tokens = serializers.IntegerField()
+    cache_write_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+
+
+class PauseShape(Shape):
+    provider = text()
+    until = serializers.DateTimeField(help_text="Launching goes on then, by itself")
+    message = text()
+
+
 class BatchShape(Shape):
     id = serializers.UUIDField()
     workspace_id = serializers.UUIDField()
@@ -108,6 +125,9 @@ class BatchShape(Shape):
     timeout_s = serializers.IntegerField()
     stall_timeout_s = serializers.IntegerField()
     land = serializers.ChoiceField(choices=Land.values)
+    model = text(help_text="Empty: the engine's own choice")
+    budget = maybe(serializers.FloatField, help_text="Dollars; null is no limit")
+    allow_unpriced = serializers.BooleanField()
     verification = serializers.ChoiceField(choices=VERIFICATIONS)
     verification_reason = text()
     landing = text()
@@ -122,6 +142,8 @@ class BatchShape(Shape):
     created_at = serializers.DateTimeField()
     started_at = maybe(serializers.DateTimeField)
     completed_at = maybe(serializers.DateTimeField)
+    spent = maybe(SpentShape, help_text="Null: nothing was told")
+    paused = maybe(PauseShape, help_text="Null: it does not wait for its provider")
 
 
 class WholeBatchShape(BatchShape):

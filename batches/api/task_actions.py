@@ -1,7 +1,6 @@
 """/api/v2/tasks/{id}/start, /stop and /resume: a task by itself is a batch of one."""
 
 from typing import Any
-from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,6 +16,7 @@ from batches.errors import InvalidState, InvalidTasks
 from batches.models import Run
 from batches.models.run import LIVE, RunStatus
 from batches.resuming import resume
+from tasks.api.base import RowId
 from tasks.api.describe import asked, describe
 from tasks.api.fields import StrictSerializer, read_input
 from tasks.api.query import refuse, yes_or_no
@@ -53,7 +53,7 @@ class StartView(TaskActionView):
         errors=(409,),
         example={"engine": "fixer", "timeout_s": 1800},
     )
-    def post(self, request: Request, task_id: UUID) -> Response:
+    def post(self, request: Request, task_id: RowId) -> Response:
         task = self.task(task_id)
         self.refuse_recording_only(request)
         given = read_input(BatchOptionsInput, request.data)
@@ -79,7 +79,7 @@ class StopTaskView(TaskActionView):
         waits=True,
         errors=(400,),
     )
-    def post(self, request: Request, task_id: UUID) -> Response:
+    def post(self, request: Request, task_id: RowId) -> Response:
         task = self.task(task_id)
         by = request.user.get_username()
         with titled("Cannot stop"):
@@ -104,7 +104,7 @@ class ResumeTaskView(TaskActionView):
         query=OLDER,
         errors=(409,),
     )
-    def post(self, request: Request, task_id: UUID) -> Response:
+    def post(self, request: Request, task_id: RowId) -> Response:
         task = self.task(task_id)
         self.refuse_recording_only(request)
         read_input(self.Input, request.data)

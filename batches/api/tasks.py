@@ -1,7 +1,6 @@
 """/api/v2/tasks: what needs to know of batches: delete, approve, assignment-status, run."""
 
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Count
 from rest_framework import serializers
@@ -15,8 +14,8 @@ from batches.approval import Approval, approve_tasks
 from batches.deletion import delete_task
 from batches.models import Run
 from batches.models.run import LIVE
-from costs import ledger
-from tasks.api.base import ApiView
+from costs import reports
+from tasks.api.base import ApiView, RowId
 from tasks.api.describe import WORKSPACE, describe
 from tasks.api.fields import StrictBoolean, id_list, read_input
 from tasks.api.tasks import TaskView
@@ -32,7 +31,7 @@ class TaskWithDeleteView(TaskView):
         returns=DeletedShape,
         errors=(409,),
     )
-    def delete(self, request: Request, task_id: UUID) -> Response:
+    def delete(self, request: Request, task_id: RowId) -> Response:
         task = self.task(task_id)
         short = task.id.hex[:8]
         delete_task(task=task)
@@ -126,14 +125,14 @@ class TaskRunView(TaskView):
     http_method_names = ["get", "head", "options"]
 
     @describe("read_task_run", "A task's active run, else its newest", returns=TaskRunShape)
-    def get(self, request: Request, task_id: UUID) -> Response:
+    def get(self, request: Request, task_id: RowId) -> Response:
         rows = Run.objects.filter(task=self.task(task_id))
         run = rows.filter(status__in=LIVE).first() or rows.order_by("-created_at").first()
         if run is None:
             refusal = NotFound("this task has never run")
             refusal.title = "No run found"
             raise refusal
-        body = run_object(run, ledger.cost_of_runs([run.batch_id])) | {
+        body = run_object(run, reports.cost_of_runs([run.batch_id])) | {
             "success": True,
             "has_output": run.output_bytes > 0,
             "message": f"Run {run.short_id} is {run.status}",

@@ -15,8 +15,12 @@ from django.db import connection
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from tasks.turnstile import aside
+
 MAX_WAIT_SECONDS = 30
-POLL_SECONDS = 0.2
+FIRST_LOOK_SECONDS = 0.1
+LAST_LOOK_SECONDS = 1.0
+"""Between two looks; longer and longer, since most of what ends soon ends very soon."""
 _places = threading.BoundedSemaphore(settings.MAX_WAITERS)
 _WAIT = re.compile(r"(?:^|[,;\s])wait=(\d{1,4})(?:$|[,;\s])")
 
@@ -43,9 +47,12 @@ def _wait(rested: Callable[[], bool], seconds: int) -> bool:
         return False
     try:
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        pause = FIRST_LOOK_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
             connection.close()  # asleep it would keep one of a bounded number
-            time.sleep(POLL_SECONDS)
+            with aside():
+                time.sleep(min(pause, left))
+            pause = min(pause * 1.5, LAST_LOOK_SECONDS)
             if rested():
                 return True
         return False

@@ -1,12 +1,25 @@
 """The engines by name; each is a class that takes no arguments."""
 
-from importlib import import_module
+from __future__ import annotations
 
-from batches.engines.base import Engine
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # the built-in agent comes this way too, and starts in half the time without
+    from batches.engines.base import Engine
 
 ENGINES = {
     "command": "batches.engines.command.CommandEngine",
+    "claude": "batches.engines.claude.ClaudeEngine",
+    "codex": "batches.engines.codex.CodexEngine",
+    "opencode": "batches.engines.opencode.OpencodeEngine",
+    "gemini": "batches.engines.gemini.GeminiEngine",
+    "builtin": "batches.engines.builtin.engine.BuiltinEngine",
 }
+AGENTS = ("claude", "codex", "opencode", "gemini")
+"""Those that know a program of somebody else; the command engine knows any, and none well."""
+NAMED = (*AGENTS, "builtin")
+"""Those that a batch chooses by these names; command engines have names of their own."""
 
 
 class UnknownEngineError(LookupError):

@@ -1,15 +1,17 @@
 """The seam between a run and the program that does its work."""
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from batches.engines.evidence import Evidence
+from batches.engines.parsing import Parser
 from batches.reasons import Reason
 from batches.supervisor.record import Cause, ExitRecord
 
-OutcomeKind = Literal["completed", "failed", "stopped", "lost"]
+OutcomeKind = Literal["completed", "blocked", "failed", "stopped", "lost"]
 Options = Mapping[str, Any]
 
 
@@ -23,6 +25,11 @@ class EngineRequest:
     run_id: str
     batch_id: str
     attempt: int = 1
+    model: str = ""
+    session_id: str = ""
+    """Of the attempt to go on from, in the same `home`; empty begins anew."""
+    question_file: Path | None = None
+    """Where the agent may leave a question for a person."""
     options: Options = field(default_factory=dict)
 
 
@@ -38,21 +45,16 @@ class Launch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EngineEvent:
-    """One thing an engine's output says: `kind` is text, tool, usage, session, error or result."""
-
-    kind: str
-    text: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class EngineOutcome:
     """`reason` is None exactly when the kind is completed."""
 
     kind: OutcomeKind
     reason: Reason | None = None
     sentence: str = ""
+    denials: tuple[str, ...] = ()
+    """What the agent was not allowed to do."""
+    retry_at: float | None = None
+    """When the provider will take requests again, in epoch seconds, if it said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +76,8 @@ class LaunchRefusedError(Exception):
 
 class Engine(Protocol):
     name: str
+    readable: bool = True
+    """People can read its standard output as it is; else it is shown as what its parser finds."""
 
     def check(self, options: Options) -> Problem | None:
         """Before any tree is made: are the options sound, and is the program there?"""
@@ -83,20 +87,38 @@ class Engine(Protocol):
         """Raises LaunchRefusedError."""
         ...
 
-    def parse(self, line: bytes) -> Sequence[EngineEvent]:
-        """Events in one line of stdout; engines with plain output have none."""
-        return ()
+    def parser(
+        self, options: Options, *, model: str = "", state: Mapping[str, Any] | None = None
+    ) -> Parser | None:
+        """Reads what the program prints; None when its output is for people alone."""
+        return None
+
+    def has_session(self, home: Path, session_id: str) -> bool:
+        """Whether `home` still holds it."""
+        return True
+
+    def provider_of(self, model: str) -> str:
+        """Who serves a model, as price lists name them; empty where that is not known."""
+        return ""
 
     def outcome(
-        self, exit_record: ExitRecord, stdout_tail: bytes, stderr_tail: bytes
+        self,
+        exit_record: ExitRecord,
+        stdout_tail: bytes,
+        stderr_tail: bytes,
+        evidence: Evidence,
     ) -> EngineOutcome: ...
 
 
 def judge(outcome: EngineOutcome, *, changed: bool, expects_changes: bool) -> EngineOutcome:
     """An agent that says it is done and changed nothing has failed, unless that was expected."""
-    if outcome.kind == "completed" and expects_changes and not changed:
-        return failed(Reason.NO_CHANGES)
-    return outcome
+    if outcome.kind != "completed" or changed or not expects_changes:
+        return outcome
+    if outcome.denials:
+        denied = "; ".join(outcome.denials[:3])
+        reason = Reason.REFUSED_PERMISSION
+        return failed(reason, f"{reason.sentence} {denied}")
+    return failed(Reason.NO_CHANGES)
 
 
 def failed(reason: Reason, sentence: str = "") -> EngineOutcome:
@@ -124,3 +146,18 @@ _ENDINGS: dict[Cause, tuple[OutcomeKind, Reason]] = {
     Cause.LOST: ("lost", Reason.WORKER_LOST),
     Cause.START_FAILED: ("failed", Reason.ENGINE_ERROR),
 }
+
+
+def variables_of(request: EngineRequest) -> dict[str, str]:
+    """The variables by which every program knows what it works on."""
+    told = {
+        "CODEFRAME_TASK_ID": request.task_id,
+        "CODEFRAME_RUN_ID": request.run_id,
+        "CODEFRAME_BATCH_ID": request.batch_id,
+        "CODEFRAME_ATTEMPT": str(request.attempt),
+        "CODEFRAME_PROMPT_FILE": str(request.prompt_file),
+        "CODEFRAME_WORKSPACE": str(request.tree),
+        "CODEFRAME_MODEL": request.model,
+        "CODEFRAME_QUESTION_FILE": str(request.question_file or ""),
+    }
+    return {name: value for name, value in told.items() if value}

@@ -1,8 +1,8 @@
 """The command engine: any program an operator names, run with a prompt and judged by its exit."""
 
 import os
-import shutil
-import signal
+from collections.abc import Mapping
+from typing import Any
 
 from batches.engines.base import (
     Engine,
@@ -14,13 +14,19 @@ from batches.engines.base import (
     Problem,
     failed,
     unfinished,
+    variables_of,
 )
+from batches.engines.ending import how_it_ended, survivors, with_last_line
 from batches.engines.environment import (
     build_environment,
     pass_env_problem,
     prepare_folders,
     server_path,
 )
+from batches.engines.evidence import Evidence
+from batches.engines.limit_line import LimitLine, limit_in
+from batches.engines.locate import resolve_program
+from batches.engines.parsing import Parser
 from batches.engines.template import (
     IN_TREE,
     MAX_ARGUMENT_BYTES,
@@ -29,11 +35,11 @@ from batches.engines.template import (
     fill,
     uses,
 )
+from batches.engines.usage_lines import UsageFormatError, UsageLines, check_format
 from batches.reasons import Reason
 from batches.supervisor.record import ExitRecord
 
 PROMPT_VIA = ("file", "argument", "stdin")
-_LAST_LINE_CHARS = 300
 
 
 def check_options(options: Options) -> None:
@@ -45,11 +51,10 @@ def check_options(options: Options) -> None:
     problem = pass_env_problem(options.get("pass_env", []))
     if problem:
         raise CommandError(problem)
-
-
-def resolve_program(program: str, path: str) -> str | None:
-    """The absolute path that `program` stands for, or None when nothing there can be run."""
-    return shutil.which(program, path=path)
+    try:
+        check_format(options.get("usage") or {})
+    except UsageFormatError as error:
+        raise CommandError(f"usage: {error}") from error
 
 
 class CommandEngine(Engine):
@@ -83,19 +88,41 @@ class CommandEngine(Engine):
             note=f"{program} gets its prompt by {via}",
         )
 
+    def parser(
+        self, options: Options, *, model: str = "", state: Mapping[str, Any] | None = None
+    ) -> Parser | None:
+        form = options.get("usage")
+        return UsageLines(form, model=model, state=state) if form else None
+
     def outcome(
-        self, exit_record: ExitRecord, stdout_tail: bytes, stderr_tail: bytes
+        self,
+        exit_record: ExitRecord,
+        stdout_tail: bytes,
+        stderr_tail: bytes,
+        evidence: Evidence,
     ) -> EngineOutcome:
         ending = unfinished(exit_record)
         if ending:
             return ending
         if exit_record.survivors:
-            return failed(Reason.ENGINE_ERROR, _survivors(exit_record))
+            return failed(Reason.ENGINE_ERROR, survivors(exit_record))
         if exit_record.code == 0:
             return EngineOutcome(kind="completed")
-        said = _last_line(stderr_tail) or _last_line(stdout_tail)
-        how = _how_it_ended(exit_record)
-        return failed(Reason.ENGINE_ERROR, f"{how}: {said}" if said else f"{how}.")
+        if limit := limit_in(stderr_tail, stdout_tail):
+            return _limited(limit, exit_record)
+        how = with_last_line(how_it_ended(exit_record), stderr_tail, stdout_tail)
+        return failed(Reason.ENGINE_ERROR, how)
+
+
+def _limited(limit: LimitLine, exit_record: ExitRecord) -> EngineOutcome:
+    reason = Reason.RATE_LIMITED
+    after = limit.retry_after_s
+    return EngineOutcome(
+        kind="failed",
+        reason=reason,
+        sentence=f"{reason.sentence} {limit.message}".strip(),
+        retry_at=None if after is None else exit_record.ended_at + after,
+    )
 
 
 def _prompt_via(request: EngineRequest) -> str:
@@ -147,41 +174,10 @@ def _environment(request: EngineRequest) -> dict[str, str]:
         home=request.home,
         tmp=tmp,
         pass_env=request.options.get("pass_env", []),
-        extra={
-            "CODEFRAME_TASK_ID": request.task_id,
-            "CODEFRAME_RUN_ID": request.run_id,
-            "CODEFRAME_BATCH_ID": request.batch_id,
-            "CODEFRAME_ATTEMPT": str(request.attempt),
-            "CODEFRAME_PROMPT_FILE": str(request.prompt_file),
-            "CODEFRAME_WORKSPACE": str(request.tree),
-        },
+        extra=variables_of(request),
     )
 
 
 def _missing(program: str) -> str:
     where = "is not an executable file" if "/" in program else "is not on the server's PATH"
     return f"{program} {where}."
-
-
-def _survivors(exit_record: ExitRecord) -> str:
-    names = ", ".join(f"{victim.name} ({victim.pid})" for victim in exit_record.survivors)
-    return f"The command left processes that could not be killed and may still write: {names}."
-
-
-def _how_it_ended(exit_record: ExitRecord) -> str:
-    if exit_record.signal:
-        return f"The command was killed by {_signal_name(exit_record.signal)}"
-    return f"The command ended with exit code {exit_record.code}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal has no name
-        return f"signal {number}"
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").replace("\0", "").split("\n")
-    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return said[-_LAST_LINE_CHARS:]

@@ -4,6 +4,7 @@ import os
 import pwd
 import re
 import sys
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -45,14 +46,17 @@ PER_RUN = {
     "CODEFRAME_WORKSPACE",
     "CODEFRAME_RUN_DIR",
     "CODEFRAME_SETUP_FILE",
+    "CODEFRAME_QUESTION_FILE",
+    "CODEFRAME_MODEL",
 }
 NEVER_PASSED = (
-    {"PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "CODEFRAME_SECRET_KEY"}
+    {"PATH", "HOME", "TMPDIR", "USER", "LOGNAME", "CODEFRAME_SECRET_KEY", "CODEFRAME_SECRETS_KEYS"}
     | set(FIXED)
     | set(HOME_FOLDERS)
     | PER_RUN
 )
 
+_provided: dict[str, str] = {}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # An agent that commits needs somebody to be, and its home is empty.
@@ -72,9 +76,10 @@ def build_environment(
     path: str | None = None,
     pass_env: Sequence[str] = (),
     extra: Mapping[str, str] | None = None,
-    source: Mapping[str, str] = os.environ,
+    source: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """`source` is the server's environment; only names in KEPT and `pass_env` come from it."""
+    source = server_environment() if source is None else source
     env = {name: source[name] for name in (*KEPT, *pass_env) if name in source}
     if not (env.get("LANG") or env.get("LC_ALL")):
         env["LANG"] = "C.UTF-8"
@@ -93,6 +98,20 @@ def prepare_folders(*, home: Path, tmp: Path) -> None:
     config = home / ".gitconfig"
     if not config.exists():
         config.write_text(_GIT_CONFIG)
+
+
+def server_environment() -> Mapping[str, str]:
+    """To see whether something is set; what a program gets is chosen by build_environment.
+
+    Keys that an operator keeps in the database come before variables of the same name.
+    """
+    return ChainMap(_provided, os.environ)
+
+
+def provide(keys: Mapping[str, str]) -> None:
+    """From now on as if the server's environment had these; replaces what was provided before."""
+    global _provided
+    _provided = dict(keys)
 
 
 def server_path(source: Mapping[str, str] = os.environ) -> str:

@@ -81,11 +81,18 @@ def _change(meta: bytes, path: bytes, counts: tuple[int | None, int | None]) -> 
 
 
 def diff_patch(
-    store: Store, *, base: str, commit: str, output: Path | None = None, context: int = 3
+    store: Store,
+    *,
+    base: str,
+    commit: str,
+    output: Path | None = None,
+    context: int = 3,
+    ignore_space: bool = False,
 ) -> bytes:
     """A patch that `git apply` turns back into exactly the same bytes.
 
-    With `output` it goes to that file, of any size, and nothing is returned.
+    With `output` it goes to that file, of any size, and nothing is returned. With `ignore_space`
+    it is for reading only.
     """
     done = call(
         store.raw,
@@ -95,6 +102,7 @@ def diff_patch(
         "--binary",
         "--full-index",
         f"--unified={context}",
+        *(["--ignore-all-space"] if ignore_space else []),
         *_LITERAL,
         "--src-prefix=a/",
         "--dst-prefix=b/",

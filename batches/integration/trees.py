@@ -38,6 +38,13 @@ def create(store: Store, *, tree_dir: Path, base: str, branch: str) -> None:
             raise
 
 
+def lay_over(store: Store, *, tree_dir: Path, tree: str) -> None:
+    """Make the files of a new working tree those of `tree`; its HEAD stays. Raises GitError."""
+    with speaking_of(tree_dir):
+        index = private_index(tree_dir)
+        call(store.raw, "read-tree", "-m", "-u", tree, work_tree=tree_dir, index=index)
+
+
 def _check_out(store: Store, tree_dir: Path, base: str) -> None:
     index = private_index(tree_dir)
     index.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from batches.admission import Admission
+from batches.caps import set_caps
 from batches.errors import InvalidState, WorkspaceBusy
 from batches.lease import Lease, lease_end
 from batches.lifecycle.moves import (
@@ -21,6 +22,8 @@ from batches.models import Batch, Run, Stage
 from batches.models.batch import ACTIVE, RESUMABLE, BatchStatus
 from batches.models.run import RunStatus
 from batches.models.stage import StageOutcome
+from batches.options import BatchOptions
+from batches.providers import provider_of
 from tasks import queue
 from tasks.bulk import insert_rows
 from tasks.events import types
@@ -71,8 +74,10 @@ def create_batch(
                 config=admission.config,
                 lease_owner=reserve_for,
                 lease_expires_at=lease_end() if reserve_for else None,
+                provider=_provider(admission.options),
                 **admission.options.fields(),
             )
+            set_caps(batch, admission.options)
             insert_rows(
                 Run,
                 columns=("id", "task_id", "title", "position"),
@@ -101,6 +106,10 @@ def _ignored(batch: Batch) -> list[NewEvent]:
         return []
     payload = {"why": file["state"], "digest": file["digest"], "problem": file["problem"]}
     return [NewEvent(type=types.BATCH_CONFIG_IGNORED, batch_id=batch.id, payload=payload)]
+
+
+def _provider(options: BatchOptions) -> str:
+    return provider_of(options.engine, options.engine_options, options.model)
 
 
 def refuse_when_busy(workspace_id: UUID) -> None:

@@ -16,7 +16,7 @@ from batches.results import RunResult
 from tasks.events.log import NewEvent, record
 from tasks.lifecycle import shift_task
 from tasks.models.task import TaskStatus
-from tasks.text import clip, storable
+from tasks.text import clip, stored
 
 COUNTERS = {
     RunStatus.COMPLETED: "completed",
@@ -53,7 +53,7 @@ def move_run(run_id: UUID, to: RunStatus, **changes: Any) -> None:
 
 
 def end_run(run: Run, result: RunResult, *, superseded: bool = False) -> NewEvent:
-    reason, message = str(result.reason or ""), storable(result.message)
+    reason, message = str(result.reason or ""), stored(result.message)
     move_run(
         run.id,
         result.status,
@@ -85,7 +85,7 @@ def drop_queued(
     runs: QuerySet[Run], status: RunStatus, reason: Reason, message: str
 ) -> list[NewEvent]:
     """Those of `runs` that still wait; the batch's row is locked, so none starts meanwhile."""
-    message = storable(message)
+    message = stored(message)
     waiting = list(runs.filter(status=RunStatus.QUEUED).order_by("position"))
     Run.objects.filter(id__in=[run.id for run in waiting]).update(
         status=status, reason=reason, message=message, finished_at=timezone.now()
@@ -102,7 +102,7 @@ def close(
     message: str,
     before: Sequence[NewEvent] = (),
 ) -> None:
-    message = storable(message)
+    message = stored(message)
     changes = {"reason": reason, "message": message, "finished_at": timezone.now()}
     move_batch(batch, status, changes=changes | {"lease_owner": "", "lease_expires_at": None})
     payload = {name: getattr(batch, name) for name in sorted({*COUNTERS.values(), "total"})}

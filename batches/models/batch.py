@@ -92,6 +92,13 @@ class Batch(models.Model):
     max_retries = models.PositiveSmallIntegerField(default=0, help_text="More attempts per task")
     engine = models.CharField(max_length=100)
     engine_options = models.JSONField(default=dict, blank=True)
+    model = models.CharField(max_length=200, blank=True, help_text="Empty: the engine's own choice")
+    provider = models.CharField(
+        max_length=100, blank=True, help_text="Whose limits hold for it; see batches/providers.py"
+    )
+    allow_unpriced = models.BooleanField(
+        default=False, help_text="Calls without a known price are let through under a cap"
+    )
     isolation = models.CharField(
         max_length=8, choices=Isolation.choices, default=Isolation.WORKTREE
     )
@@ -101,6 +108,9 @@ class Batch(models.Model):
         default=300, help_text="Longest silence of an agent; 0 is none"
     )
     land = models.CharField(max_length=6, choices=Land.choices, default=Land.AUTO)
+    budget = models.DecimalField(
+        max_digits=11, decimal_places=4, null=True, blank=True, help_text="Dollars; empty is none"
+    )
 
     config = models.JSONField(
         default=dict, blank=True, help_text="The workspace's configuration when it was created"
@@ -163,6 +173,9 @@ class Batch(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(max_parallel__gte=1), name="batch_max_parallel_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(budget__isnull=True) | Q(budget__gt=0), name="batch_budget_positive"
             ),
             models.CheckConstraint(
                 condition=~Q(status=BatchStatus.CANCELLING) | ~Q(stop_mode=""),

@@ -15,12 +15,20 @@ class CommandEngine(models.Model):
     pass_env = models.JSONField(
         default=list, blank=True, help_text="Names of variables let through to the agent"
     )
+    usage = models.JSONField(
+        default=dict, blank=True, help_text="Where its output tells tokens; see docs/engines.md"
+    )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
         ordering = ["name"]
+
+    def options(self) -> dict[str, object]:
+        """As the engine takes them, and as a batch records them."""
+        options = {"argv": self.argv, "prompt_via": self.prompt_via, "pass_env": self.pass_env}
+        return options | ({"usage": self.usage} if self.usage else {})
 
     def __str__(self) -> str:
         return self.name

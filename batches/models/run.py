@@ -62,6 +62,16 @@ class Run(models.Model):
     stop_requested = models.BooleanField(default=False, help_text="This run alone is to stop")
     not_before = models.DateTimeField(null=True, blank=True, help_text="Back-off before a retry")
     agent_started = models.BooleanField(default=False, help_text="Its agent was started once")
+    agent_state = models.JSONField(
+        default=dict, blank=True, help_text="How far its output was read, and what it said so far"
+    )
+    session_id = models.CharField(max_length=200, blank=True, help_text="The engine's own name")
+    session_home = models.UUIDField(
+        null=True, blank=True, help_text="Run whose folder holds the session"
+    )
+    continues = models.UUIDField(
+        null=True, blank=True, help_text="Earlier attempt whose session and work it goes on with"
+    )
 
     base_commit = models.CharField(max_length=64, blank=True)
     expected_gates = models.JSONField(

@@ -29,6 +29,9 @@ _failures: dict[str, tuple[float, str]] = {}
 _failures_lock = threading.Lock()
 
 
+WAY_OUT = "To run without, set environment.tools: none, see docs/configuration.md."
+
+
 class BuildFailed(Exception):
     """The message is for a person."""
 
@@ -113,6 +116,11 @@ def refuse_full_disk(folder: Path, floor: int) -> None:
         raise DiskTooFull(
             f"{folder}: {free // 2**20} MiB are free, and {floor // 2**20} MiB are kept free."
         )
+
+
+def with_way_out(error: Exception) -> str:
+    """Why there is no environment, and what helps where none can be had: no index, for example."""
+    return f"{str(error).rstrip('.')}. {WAY_OUT}"
 
 
 def _build(order: Order, build: Build, tool: Tool, lock_fd: int) -> None:

@@ -119,6 +119,7 @@ class Steps:
         record = client.follow(
             handle, on_output=lambda _: None, should_stop=self.should_stop, offsets={}
         )
+        client.forget_environment(folder)
         step = _step(shown or " ".join(argv), folder, record)
         self.on_step(step)
         if step.outcome is StepOutcome.INTERRUPTED:

@@ -6,24 +6,25 @@ from pathlib import Path
 
 from django.conf import settings
 
-from batches import paths, prompts
+from batches import paths, prompts, sessions
+from batches.agent_output import AgentOutput
 from batches.context import RunContext, StageFailed
+from batches.engine_setup import kind_of, with_settings
 from batches.engines import load
-from batches.engines.base import EngineRequest, Launch, LaunchRefusedError, judge
+from batches.engines.base import EngineRequest, Launch, LaunchRefusedError
 from batches.host_slots import take_slot
+from batches.keys import load_keys
 from batches.models import Run
-from batches.models.run import RunStatus
-from batches.output import OutputRecorder, recorded_offsets
+from batches.output import recorded_offsets
+from batches.persist import persist
 from batches.provisioning.surroundings import Surroundings
 from batches.reasons import Reason
-from batches.results import ended, failed
-from batches.stages.capture import Change
+from batches.results import failed
 from batches.stages.offers import OFFERS, offers_file
-from batches.supervisor import client, spool
-from batches.supervisor.client import Chunk, ExitRecord, LaunchSpec, StopRequest
+from batches.supervisor import client
+from batches.supervisor.client import ExitRecord, LaunchSpec, StopRequest
 from tasks.events import types
 
-TAIL_BYTES = 8192
 SLOT_POLL_SECONDS = 0.2
 
 
@@ -38,6 +39,7 @@ def run_agent(context: RunContext, tree: Path, surroundings: Surroundings) -> Ex
         offsets = recorded_offsets(context.run.id) if handle else {}
         handle = handle or _start(context, tree, run_dir, surroundings)
         record = _follow(context, handle, offsets)
+        client.forget_environment(run_dir)
     return _noted(context, record)
 
 
@@ -72,27 +74,6 @@ def _wait_for_slot(context: RunContext) -> int:
     return slot
 
 
-def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None:
-    """Raises StageFailed unless the agent did what it was for."""
-    run_dir = paths.agent_dir(context.run.id)
-    outcome = load(_kind(context)).outcome(
-        record,
-        spool.tail(run_dir, "stdout", TAIL_BYTES).data,
-        spool.tail(run_dir, "stderr", TAIL_BYTES).data,
-    )
-    task = context.task()
-    outcome = judge(outcome, changed=change.changed, expects_changes=task.expects_changes)
-    if outcome.kind == "completed":
-        return
-    stop = context.scope.asked()
-    if outcome.kind == "stopped":
-        reason, sentence = (stop.reason, stop.sentence) if stop else (Reason.STOPPED, "")
-        raise StageFailed(ended(RunStatus.CANCELLED, reason, sentence))
-    if outcome.kind == "lost":
-        raise StageFailed(ended(RunStatus.LOST, Reason.WORKER_LOST, outcome.sentence))
-    raise StageFailed(failed(outcome.reason or Reason.ENGINE_ERROR, outcome.sentence))
-
-
 def end_agent(run: Run) -> None:
     """For a run whose thread broke: nothing of its agent survives."""
     handle = client.adopt(paths.agent_dir(run.id)) if run.agent_started else None
@@ -105,29 +86,30 @@ def end_agent(run: Run) -> None:
         )
 
 
-def _kind(context: RunContext) -> str:
-    """A named command engine is recorded with its argv; other engines carry their own name."""
-    return str(context.batch.engine_options.get("kind", context.batch.engine))
-
-
 def _prepare(context: RunContext, tree: Path, run_dir: Path) -> Launch:
-    run = context.run
+    run, batch = context.run, context.batch
+    persist(load_keys)
     folder = paths.run_dir(run.id)
+    session = sessions.session_of(run, batch)
     prompt_file = folder / "prompt.md"
-    prompt_file.write_text(prompts.task_prompt(run, context.task()))
+    prompt_file.write_text(prompts.prompt_of(run, context.task(), tree))
     request = EngineRequest(
         prompt_file=prompt_file,
+        question_file=paths.question_file(run.id),
         tree=tree,
-        home=folder / "home",
+        home=session.home,
+        session_id=session.session_id,
         run_dir=run_dir,
         task_id=str(run.task_id),
         run_id=str(run.id),
         batch_id=str(run.batch_id),
         attempt=run.attempt,
-        options=context.batch.engine_options,
+        model=batch.model,
+        options=with_settings(kind_of(batch), batch.engine_options),
     )
+    context.save_later(session_home=session.home_run)
     try:
-        return load(_kind(context)).prepare(request)
+        return load(kind_of(batch)).prepare(request)
     except LaunchRefusedError as refused:
         raise StageFailed(failed(refused.reason, refused.sentence)) from refused
 
@@ -149,16 +131,20 @@ def _spec(context: RunContext, tree: Path, launch: Launch, env: dict[str, str]) 
 
 
 def _follow(context: RunContext, handle: client.Handle, offsets: dict[str, int]) -> ExitRecord:
-    output = OutputRecorder(context)
-
-    def on_output(chunk: Chunk) -> None:
-        output.feed(chunk.stream, chunk.offset, chunk.data, chunk.cut)
+    output = AgentOutput(
+        context,
+        engine=load(kind_of(context.batch)),
+        carried=sessions.session_of(context.run, context.batch).carried,
+        recorded=offsets,
+    )
 
     def should_stop() -> StopRequest | None:
         output.tick()
         stop = context.scope.asked()
         return StopRequest(reason=stop.sentence) if stop else None
 
-    record = client.follow(handle, on_output=on_output, should_stop=should_stop, offsets=offsets)
-    output.flush()
+    record = client.follow(
+        handle, on_output=output.feed, should_stop=should_stop, offsets=output.offsets()
+    )
+    output.finish()
     return record

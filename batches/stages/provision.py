@@ -9,7 +9,7 @@ from batches import paths
 from batches.context import RunContext, StageFailed
 from batches.integration.removal import remove_folder
 from batches.provisioning import environments
-from batches.provisioning.building import BuildFailed, DiskTooFull
+from batches.provisioning.building import BuildFailed, DiskTooFull, with_way_out
 from batches.provisioning.preparing import Plan, make_plan, prepare
 from batches.provisioning.setup_command import SetupCommand, SetupRefused, parse_all
 from batches.provisioning.setup_policy import policy
@@ -37,8 +37,9 @@ def provision_tree(context: RunContext, tree: Path) -> Surroundings:
     try:
         plan = _plan(context)
     except (NeedRefused, SetupRefused) as error:
+        why = with_way_out(error) if isinstance(error, NeedRefused) else str(error)
         with context.stage("provision"):
-            raise StageFailed(failed(Reason.SETUP_FAILED, str(error))) from error
+            raise StageFailed(failed(Reason.SETUP_FAILED, why)) from error
     return _provision(context, plan, tree) if plan.needs else NOTHING
 
 
@@ -115,7 +116,7 @@ def _provision(context: RunContext, plan: Plan, tree: Path) -> Surroundings:
                 on_wait=lambda: context.say(types.RUN_WAITING, {"for": "environment", "limit": 1}),
             )
         except BuildFailed as error:
-            raise StageFailed(failed(Reason.SETUP_FAILED, str(error))) from error
+            raise StageFailed(failed(Reason.SETUP_FAILED, with_way_out(error))) from error
         except DiskTooFull as error:
             raise StageFailed(failed(Reason.DISK_FULL, str(error))) from error
         finally:

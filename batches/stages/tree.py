@@ -1,12 +1,17 @@
 """The run's own working tree, on the integration branch's tip."""
 
 from pathlib import Path
+from uuid import UUID
 
 from batches import paths
 from batches.context import RunContext
+from batches.engine_setup import kind_of
+from batches.engines import load
 from batches.gates import catalog
 from batches.integration import trees
 from batches.integration.capture import snapshot
+from batches.integration.merging import Conflict, merge_trees
+from batches.sessions import earlier
 from tasks.workspaces import git
 
 
@@ -28,8 +33,27 @@ def make_tree(context: RunContext) -> Path:
             base=base,
             branch=f"codeframe/run-{run.short_id}",
         )
-        context.save_later(base_commit=base, expected_gates=_gates_of(context, tree))
+        expected = _gates_of(context, tree)
+        continues = _lay_earlier_work(context, tree, base)
+        context.save_later(base_commit=base, expected_gates=expected, continues=continues)
     return tree
+
+
+def _lay_earlier_work(context: RunContext, tree: Path, base: str) -> UUID | None:
+    """What the agent of the attempt before had changed, for it is told to go on.
+
+    None begins anew: there is nothing to go on from, or it no longer fits what was integrated.
+    """
+    before = earlier(context.run, load(kind_of(context.batch)))
+    if before is None:
+        return None
+    store = context.place.store
+    if before.capture_commit and before.capture_commit != before.base_commit:
+        merged = merge_trees(store, ours=base, theirs=before.capture_commit)
+        if isinstance(merged, Conflict):
+            return None
+        trees.lay_over(store, tree_dir=tree, tree=merged.tree)
+    return before.id
 
 
 def discard_tree(context: RunContext) -> None:
@@ -53,6 +77,10 @@ def _workspace_itself(context: RunContext) -> Path:
             ref = f"refs/codeframe/before/{run.id}"
             git.publish(store, ref=ref, new=before.commit, old=git.resolve(store, ref))
             context.save_later(base_commit=before.commit, expected_gates=_gates_of(context, tree))
+            last = earlier(
+                run, load(kind_of(context.batch))
+            )  # its work is in the workspace already
+            context.save_later(continues=last.id if last else None)
     return tree
 
 

@@ -7,9 +7,13 @@ from batches.models import Finding
 from batches.persist import persist
 from batches.reasons import Reason
 from batches.results import failed
+from batches.shown import adds_secret
 from batches.stages.capture import Change
+from batches.stages.judge import DENIED
 from batches.stages.provision import config_of
-from tasks.text import storable
+from costs import redaction
+from tasks.text import stored
+from tasks.workspaces.git import Store
 
 
 def vet_change(context: RunContext, change: Change) -> None:
@@ -24,6 +28,7 @@ def vet_change(context: RunContext, change: Change) -> None:
             listed = changes.list_changes(store, base=change.base, commit=change.commit)
         rules = [*vetting.RULES, *protecting(config_of(context).get("protected_paths", []))]
         findings = vetting.vet(store, commit=change.commit, changes=listed, rules=rules)
+        findings += _leaked(store, change)
         if findings:
             persist(lambda: _record(context, findings))
         refused = [finding for finding in findings if finding.severity == "refuse"]
@@ -31,15 +36,32 @@ def vet_change(context: RunContext, change: Change) -> None:
             raise StageFailed(failed(Reason.VETTING_REFUSED, _sentence(refused)))
 
 
+def _leaked(store: Store, change: Change) -> list[vetting.Finding]:
+    """A secret that the server knows, in what would be integrated; not which one."""
+    if not redaction.known().longest:
+        return []
+    file = store.scratch_file("vet-patch")
+    try:
+        changes.diff_patch(store, base=change.base, commit=change.commit, output=file, context=0)
+        leaked = adds_secret(file)
+    finally:
+        file.unlink(missing_ok=True)
+    if not leaked:
+        return []
+    message = "a key or password that the server knows is in the change"
+    return [vetting.Finding(rule="secret", severity="refuse", path=b"", message=message)]
+
+
 def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
-    Finding.objects.filter(run=context.run).delete()  # an interrupted vetting begins anew
+    known = Finding.objects.filter(run=context.run).exclude(rule=DENIED)
+    known.delete()  # an interrupted vetting begins anew
     Finding.objects.bulk_create(
         Finding(
             run=context.run,
             rule=finding.rule,
             severity=finding.severity,
             path=_shown(finding.path),
-            message=storable(finding.message),
+            message=stored(finding.message),
         )
         for finding in findings
     )
@@ -52,4 +74,4 @@ def _sentence(findings: list[vetting.Finding]) -> str:
 
 
 def _shown(path: bytes) -> str:
-    return storable(path.decode("utf-8", "backslashreplace"))
+    return stored(path.decode("utf-8", "backslashreplace"))

@@ -9,7 +9,12 @@ from batches.supervisor.leftovers import Leftovers, SupervisorAliveError, kill_l
 from batches.supervisor.processes import ON_LINUX
 from batches.supervisor.record import Cause, ExitRecord, LaunchSpec, Victim, read_exit
 from batches.supervisor.spool import Chunk
-from batches.supervisor.starting import SupervisorStartError, adopt, start
+from batches.supervisor.starting import (
+    SupervisorStartError,
+    adopt,
+    forget_environment,
+    start,
+)
 from batches.supervisor.stopping import StopRequest, stop
 
 __all__ = [
@@ -26,6 +31,7 @@ __all__ = [
     "Victim",
     "adopt",
     "follow",
+    "forget_environment",
     "kill_leftovers",
     "let_go",
     "read_exit",

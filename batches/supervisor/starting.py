@@ -1,12 +1,13 @@
 """Starts a run under a supervisor of its own, or finds one that was started before."""
 
+import json
 import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from batches.supervisor.files import create_note, write_private
+from batches.supervisor.files import create_note, replace_note, write_private
 from batches.supervisor.handle import Handle, reap_ended
 from batches.supervisor.identity import give_up_start, read_identity
 from batches.supervisor.layout import EXIT, EXIT_RESERVE, EXIT_RESERVE_BYTES, LOG, MARKER, SPEC
@@ -61,6 +62,16 @@ def adopt(run_dir: Path) -> Handle | None:
             break
         time.sleep(_START_POLL_S)
     return handle
+
+
+def forget_environment(run_dir: Path) -> None:
+    """Of a run that has ended: the values, keys among them, are needed by nobody any more."""
+    path = run_dir / SPEC
+    try:
+        note = json.loads(path.read_text())
+    except FileNotFoundError:
+        return
+    replace_note(path, note | {"env": dict.fromkeys(note["env"], "")})
 
 
 def _prepare(run_dir: Path, spec: LaunchSpec) -> None:

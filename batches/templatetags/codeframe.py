@@ -1,6 +1,7 @@
 """What our templates show in one way everywhere: states, durations, times, names from outside."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -32,6 +33,11 @@ def tone(value: object) -> str:
 
 
 @register.filter
+def sign(value: object) -> str:
+    return mark(str(value)).sign
+
+
+@register.filter
 def in_words(value: object) -> str:
     return word(str(value))
 
@@ -56,20 +62,69 @@ def ran_for(row: Any) -> str:
 
 @register.simple_tag
 def moment(value: datetime | None) -> SafeString | str:
-    """How long ago, with the exact time behind it."""
+    """How long ago; the browser counts on, and shows the exact local time on hover."""
     if value is None:
         return "–"
+    return _time(value, "age", f"{_age(value)} ago")
+
+
+@register.simple_tag
+def elapsed(since: datetime | None) -> SafeString | str:
+    """How long it runs by now, counting on in the browser."""
+    if since is None:
+        return "–"
+    took = max(0.0, (timezone.now() - since).total_seconds())
+    return _time(since, "elapsed", f"{took:.0f} s" if took < 60 else seconds(took))
+
+
+@register.simple_tag
+def clock(value: datetime | None) -> SafeString | str:
+    """The time of day."""
+    return "–" if value is None else _time(value, "clock", f"{value:%H:%M:%S} UTC")
+
+
+@register.simple_tag
+def date(value: datetime | None) -> SafeString | str:
+    """Day and time."""
+    return "–" if value is None else _time(value, "date", f"{value:%Y-%m-%d %H:%M} UTC")
+
+
+def _time(value: datetime, kind: str, text: str) -> SafeString:
     return format_html(
-        '<time datetime="{}" title="{} UTC">{} ago</time>',
+        '<time datetime="{}" title="{} UTC" data-{}>{}</time>',
         value.isoformat(),
         value.strftime("%Y-%m-%d %H:%M:%S"),
-        _age(value),
+        kind,
+        text,
     )
 
 
 def _age(value: datetime) -> str:
     age_s = (timezone.now() - value).total_seconds()
     return f"{max(0, age_s):.0f} s" if age_s < 60 else timesince(value, depth=1)
+
+
+@register.filter
+def money(value: Decimal | float | None) -> str:
+    """Dollars with cents, and four decimals below one cent; unknown is a dash, never 0."""
+    if value is None:
+        return "–"
+    amount = Decimal(value)
+    if amount and abs(amount) < Decimal("0.01"):
+        return f"${amount:.4f}"
+    return f"${amount:,.2f}"
+
+
+@register.filter
+def tokens(value: int | None) -> str:
+    """48k, 2.1M; exact below a thousand."""
+    if value is None:
+        return "–"
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if value >= unit:
+            shown = value / unit
+            return f"{shown:.1f}{letter}" if shown < 10 else f"{shown:.0f}{letter}"
+    return str(value)
 
 
 @register.filter

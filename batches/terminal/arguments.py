@@ -1,6 +1,7 @@
 """How a batch is to run, as options of a command line."""
 
 import argparse
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from batches.admission import default_engine, engine_options
@@ -9,7 +10,14 @@ from batches.errors import InvalidOptions
 from batches.gates import catalog
 from batches.models import CommandEngine
 from batches.models.batch import Isolation, Land, OnFailure, Strategy
-from batches.options import MAX_PARALLEL, MAX_RETRIES, MAX_SECONDS, BatchOptions
+from batches.options import (
+    BUDGET_RULE,
+    MAX_PARALLEL,
+    MAX_RETRIES,
+    MAX_SECONDS,
+    BatchOptions,
+    is_budget,
+)
 from tasks.console import at_least
 from tasks.models import Workspace
 
@@ -69,7 +77,10 @@ def add_batch_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_agent(group: Any) -> None:
     group.add_argument(
-        "--engine", default="", metavar="NAME", help="one that is set up; manage.py engine list"
+        "--engine", default="", metavar="NAME", help="one that can be used; manage.py engines"
+    )
+    group.add_argument(
+        "--model", default="", metavar="NAME", help="default: the engine's own choice"
     )
     group.add_argument(
         "--command",
@@ -92,6 +103,29 @@ def _add_agent(group: Any) -> None:
 
 
 def _add_limits(group: Any, defaults: BatchOptions) -> None:
+    group.add_argument(
+        "--budget",
+        type=dollars,
+        metavar="DOLLARS",
+        help="what the batch may cost, default: no limit",
+    )
+    group.add_argument(
+        "--soft-budget",
+        type=dollars,
+        metavar="DOLLARS",
+        help="there it starts nothing more",
+    )
+    group.add_argument(
+        "--task-budget",
+        type=dollars,
+        metavar="DOLLARS",
+        help="what each task may cost, in all batches",
+    )
+    group.add_argument(
+        "--allow-unpriced",
+        action="store_true",
+        help="a budget also where the engine does not say what it costs",
+    )
     group.add_argument(
         "--timeout",
         type=at_least(0, MAX_SECONDS),
@@ -128,7 +162,22 @@ def batch_options(workspace: Workspace, **options: Any) -> BatchOptions:
         timeout_s=options["timeout"],
         stall_timeout_s=options["stall_timeout"],
         land=options["land"],
+        model=options["model"],
+        budget=options["budget"],
+        soft_budget=options["soft_budget"],
+        task_budget=options["task_budget"],
+        allow_unpriced=options["allow_unpriced"],
     )
+
+
+def dollars(text: str) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        value = Decimal(0)
+    if not is_budget(value):
+        raise argparse.ArgumentTypeError(f"{text!r} {BUDGET_RULE}")
+    return value
 
 
 def _engine(
@@ -162,5 +211,5 @@ def _default_engine(workspace: Workspace) -> str:
         return default_engine(workspace)
     except InvalidOptions:
         raise InvalidOptions(
-            'say which agent: --engine NAME (manage.py engine list) or --command "..."'
+            'say which agent: --engine NAME (manage.py engines) or --command "..."'
         ) from None

@@ -2,14 +2,18 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from batches.models import Batch, Run
 from tasks.events import types
+from tasks.events.payloads import event_object
 from tasks.models import Event
-from tasks.text import one_line
+from tasks.text import clip, one_line
 
 Write = Callable[[str], object]
+SAID_CHARS = 200
 QUIET = frozenset({types.RUN_OUTPUT, types.TASK_STATUS})
 RUN_TEXT = {
     types.RUN_STARTED: "started, attempt {attempt}",
@@ -19,6 +23,8 @@ RUN_TEXT = {
     types.RUN_ENVIRONMENT: "{tool} environment built in {seconds:.1f} s",
     types.RUN_CAPTURED: "work saved as {commit:.10} (files: {files}, +{insertions} -{deletions})",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
+    types.RUN_USAGE: "tokens in {input_tokens:,}, cached {cached:,}, out {output_tokens:,}; {cost}",
+    types.RUN_DENIED: "not allowed to do {count} thing(s): {shown}",
     types.RUN_RETRY: "queued again, attempt {attempt}, after {delay_s:.0f} s ({because})",
     types.RUN_STOPPING: "stop requested",
     types.RUN_COMPLETED: "COMPLETED",
@@ -35,6 +41,9 @@ BATCH_TEXT = {
     types.BATCH_TAKEN_OVER: "taken over from a worker that is gone",
     types.BATCH_RESUMED: "resumed, {runs} tasks to run",
     types.BATCH_STOPPING: "{mode} requested: {reason}",
+    types.BATCH_PAUSED: "waits for {provider} until {until}: {message}",
+    types.BATCH_UNPAUSED: "goes on, {provider} takes requests again",
+    types.BATCH_BUDGET: "{told}",
     types.BATCH_VALIDATED: "validation: {verification}, {reason}",
     types.BATCH_LANDED: "landing: {outcome}, {detail}",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
@@ -56,9 +65,9 @@ class PlainPrinter:
         return None
 
     def show(self, event: Event) -> None:
-        text = describe(event)
-        if text:
-            self._write(f"{event.created_at:%H:%M:%S} {self._subject(event)}: {text}")
+        for text in (describe(event), *said(event)):
+            if text:
+                self._write(f"{event.created_at:%H:%M:%S} {self._subject(event)}: {text}")
 
     def _subject(self, event: Event) -> str:
         if event.run_id is None:
@@ -82,19 +91,15 @@ class JsonPrinter:
         return None
 
     def show(self, event: Event) -> None:
-        self._write(json.dumps(event_as_json(event)))
+        self._write(json.dumps(event_object(event)))
 
 
-def event_as_json(event: Event) -> dict[str, object]:
-    return {
-        "seq": event.seq,
-        "type": event.type,
-        "at": event.created_at.isoformat(),
-        "batch": str(event.batch_id) if event.batch_id else None,
-        "run": str(event.run_id) if event.run_id else None,
-        "task": str(event.task_id) if event.task_id else None,
-        "payload": event.payload,
-    }
+def said(event: Event) -> list[str]:
+    """What the agent said and did, where its engine tells that apart: a line each."""
+    if event.type != types.RUN_OUTPUT:
+        return []
+    items = event.payload.get("items", [])
+    return [clip(one_line(item["text"]), SAID_CHARS) for item in items]
 
 
 def describe(event: Event) -> str:
@@ -109,4 +114,16 @@ def describe(event: Event) -> str:
     template = table.get(event.type)
     if template is None:
         return event.type
-    return one_line(template.format_map(event.payload)).rstrip(" :,")
+    return one_line(template.format_map(_facts(event))).rstrip(" :,")
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    facts: dict[str, Any] = event.payload
+    if event.type == types.RUN_USAGE:
+        cost = f"${Decimal(facts['cost_usd']):.4f}" if facts["cost_usd"] else "no price known"
+        return facts | {"cached": facts["cache_read_tokens"], "cost": cost}
+    if event.type == types.BATCH_BUDGET:
+        return {"told": facts.get("reached") or f"spending limits changed: {facts['changed']}"}
+    if event.type == types.RUN_DENIED:
+        return facts | {"shown": "; ".join(facts["denials"][:3])}
+    return facts

@@ -18,6 +18,7 @@ EXIT_CODES = {BatchStatus.COMPLETED: 0, BatchStatus.CANCELLED: EXIT_CANCELLED}
 
 def last_runs(batch: Batch) -> list[Run]:
     rows = Run.objects.filter(batch=batch, superseded=False).order_by("position")
+    rows = rows.defer("agent_state")
     return list(rows.prefetch_related("gate_records"))
 
 

@@ -15,11 +15,14 @@ from rest_framework.views import APIView
 from tasks.access import require_role, visible_workspaces
 from tasks.api.query import refuse_unstorable
 from tasks.errors import Forbidden, NotFound, ValidationFailed
+from tasks.lookup import by_prefix
 from tasks.models import Workspace
 from tasks.models.membership import Role
 from tasks.workspaces.registry import resolved_path
 
 M = TypeVar("M", bound=Model)
+RowId = UUID | str
+"""Whole, or the beginning of one; see codeframe_site/paths.py."""
 SCOPES = {"read": 1, "write": 2, "admin": 3}
 
 
@@ -111,10 +114,17 @@ class ApiView(APIView):
         return found[0]
 
     def visible_row(
-        self, rows: QuerySet[M], row_id: UUID, *, noun: str, through: str = "workspace"
+        self, rows: QuerySet[M], row_id: RowId, *, noun: str, through: str = "workspace"
     ) -> M:
-        """A row one may see, with the view's role required; `through` leads to its workspace."""
-        row = rows.filter(pk=row_id, **{f"{through}__in": self.visible()}).first()
+        """A row one may see, with the view's role required; `through` leads to its workspace.
+
+        Raises NotFound, Forbidden, and ValidationFailed for the beginning of several ids.
+        """
+        rows = rows.filter(**{f"{through}__in": self.visible()})
+        if isinstance(row_id, str):
+            row: M | None = by_prefix(rows, row_id, noun=noun)
+        else:
+            row = rows.filter(pk=row_id).first()
         if row is None:
             raise NotFound(f"no such {noun}")
         workspace: Any = row

@@ -6,7 +6,7 @@ from django.db.models import Count
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from tasks.api.base import ApiView
+from tasks.api.base import ApiView, RowId
 from tasks.api.describe import WORKSPACE, asked, describe, one_of, paged
 from tasks.api.fields import StrictId, StrictSerializer, StrictText, read_input
 from tasks.api.objects import blocker_object
@@ -78,10 +78,10 @@ class BlockersView(ApiView):
 
 class BlockerView(ApiView):
     @describe("read_blocker", "One question", returns=BlockerShape)
-    def get(self, request: Request, blocker_id: UUID) -> Response:
+    def get(self, request: Request, blocker_id: RowId) -> Response:
         return Response(blocker_object(self.blocker(blocker_id)))
 
-    def blocker(self, blocker_id: UUID) -> Blocker:
+    def blocker(self, blocker_id: RowId) -> Blocker:
         rows = Blocker.objects.select_related("task__workspace")
         return self.visible_row(rows, blocker_id, noun="question", through="task__workspace")
 
@@ -92,7 +92,7 @@ class ResolveView(BlockerView):
     @describe(
         "resolve_blocker", "Put an answered question away", returns=BlockerShape, errors=(400,)
     )
-    def post(self, request: Request, blocker_id: UUID) -> Response:
+    def post(self, request: Request, blocker_id: RowId) -> Response:
         try:
             resolve_blocker(blocker=self.blocker(blocker_id))
         except InvalidTransition as error:

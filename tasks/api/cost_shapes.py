@@ -16,6 +16,8 @@ class CostSummaryShape(Shape):
     avg_cost_per_task = serializers.FloatField(help_text="Calls outside of tasks left out")
     call_count = serializers.IntegerField()
     unpriced_calls = serializers.IntegerField(help_text="Their price is unknown, not 0")
+    estimated_calls = serializers.IntegerField(help_text="Their counts are not exact")
+    time_zone = serializers.CharField(help_text="Whose days these are")
     daily = DayShape(many=True)
 
 
@@ -27,6 +29,7 @@ class SumShape(Shape):
     total_cost_usd = serializers.FloatField()
     call_count = serializers.IntegerField()
     unpriced_calls = serializers.IntegerField()
+    estimated_calls = serializers.IntegerField()
 
 
 class TaskCostShape(SumShape):
@@ -59,6 +62,29 @@ class AgentCostsShape(Shape):
 
 class ModelCostsShape(Shape):
     by_model = ModelCostShape(many=True)
+
+
+class DayCostShape(SumShape):
+    date = serializers.DateField()
+    agent_id = serializers.CharField()
+
+
+class DayCostsShape(Shape):
+    by_day = DayCostShape(many=True, help_text="Days without any call are left out")
+
+
+class CapShape(Shape):
+    scope = serializers.ChoiceField(choices=["task", "day", "month"])
+    hard = serializers.BooleanField(help_text="Stops agents; a soft one launches nothing more")
+    limit_usd = serializers.FloatField()
+    spent_usd = serializers.FloatField(
+        allow_null=True, help_text="Null: it is measured task by task"
+    )
+
+
+class BudgetsShape(Shape):
+    time_zone = serializers.CharField()
+    caps = CapShape(many=True)
 
 
 class BatchCostsShape(Shape):

@@ -1,18 +1,21 @@
 """/api/v2/costs: sums over what is recorded; one rule for the range everywhere."""
 
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from costs import ledger
+from costs import reports
+from costs.periods import Range
 from tasks.api.base import ApiView
+from tasks.api.cost_range import RANGE, asked_range
 from tasks.api.cost_shapes import (
     AgentCostsShape,
     BatchCostsShape,
     CostSummaryShape,
+    DayCostsShape,
     ModelCostsShape,
     TaskCostsShape,
 )
@@ -20,21 +23,21 @@ from tasks.api.describe import WORKSPACE, counted, describe
 from tasks.api.query import whole_number
 from tasks.models import Task
 
-MAX_DAYS = 365
 MOST = 1000
-DAYS = counted("days", "The last so many days of UTC, today included", 1, MAX_DAYS, 30)
 
 
 class CostView(ApiView):
-    def days(self, request: Request) -> int:
-        return whole_number(request, "days", 30, least=1, most=MAX_DAYS)
+    def asked(self, request: Request) -> tuple[UUID, Range]:
+        """The workspace and the days, which are those of its time zone."""
+        workspace = self.workspace()
+        return workspace.id, asked_range(request, workspace.time_zone)
 
-    def grouped(self, request: Request, field: str, *, limit: int) -> list[Any]:
+    def grouped(
+        self, request: Request, field: str, whose: tuple[UUID, Range], *, limit: int
+    ) -> list[Any]:
         """The dearest first, `limit` of them unless the caller says how many."""
-        workspace_id, days = self.workspace().id, self.days(request)
         wanted = whole_number(request, "limit", limit, least=1, most=MOST)
-        rows = ledger.by(field, workspace_id, days, today=_today(), limit=wanted)
-        return [in_dollars(row) for row in rows]
+        return [in_dollars(row) for row in reports.by(field, *whose, limit=wanted)]
 
 
 class CostSummaryView(CostView):
@@ -42,11 +45,10 @@ class CostSummaryView(CostView):
         "cost_summary",
         "What a workspace has cost, by day",
         returns=CostSummaryShape,
-        query=[*WORKSPACE, DAYS],
+        query=[*WORKSPACE, *RANGE],
     )
     def get(self, request: Request) -> Response:
-        workspace_id, days = self.workspace().id, self.days(request)
-        return Response(in_dollars(ledger.summary(workspace_id, days, today=_today())))
+        return Response(in_dollars(reports.summary(*self.asked(request))))
 
 
 class CostByTaskView(CostView):
@@ -54,13 +56,14 @@ class CostByTaskView(CostView):
         "costs_by_task",
         "The dearest tasks",
         returns=TaskCostsShape,
-        query=[*WORKSPACE, DAYS, counted("limit", "Tasks at most", 1, MOST, 10)],
+        query=[*WORKSPACE, *RANGE, counted("limit", "Tasks at most", 1, MOST, 10)],
     )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "task_id", limit=10)
+        whose = self.asked(request)
+        rows = self.grouped(request, "task_id", whose, limit=10)
         ids = [row["task_id"] for row in rows]
         titles = dict(Task.objects.filter(id__in=ids).values_list("id", "title"))
-        agents = ledger.busiest_agents(ids, self.days(request), today=_today())
+        agents = reports.busiest_agents(ids, whose[1])
         for row in rows:
             task_id = row["task_id"]
             row["task_title"] = titles.get(task_id, f"Unknown task ({task_id.hex[:8]})")
@@ -74,10 +77,10 @@ class CostByAgentView(CostView):
         "costs_by_agent",
         "What each agent has cost",
         returns=AgentCostsShape,
-        query=[*WORKSPACE, DAYS, counted("limit", "Agents at most", 1, MOST, MOST)],
+        query=[*WORKSPACE, *RANGE, counted("limit", "Agents at most", 1, MOST, MOST)],
     )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "agent", limit=MOST)
+        rows = self.grouped(request, "agent", self.asked(request), limit=MOST)
         for row in rows:
             row["agent_id"] = row.pop("agent")
         body = {
@@ -93,10 +96,12 @@ class CostByModelView(CostView):
         "costs_by_model",
         "What each model has cost",
         returns=ModelCostsShape,
-        query=[*WORKSPACE, DAYS, counted("limit", "Models at most", 1, MOST, MOST)],
+        query=[*WORKSPACE, *RANGE, counted("limit", "Models at most", 1, MOST, MOST)],
     )
     def get(self, request: Request) -> Response:
-        return Response({"by_model": self.grouped(request, "model", limit=MOST)})
+        return Response(
+            {"by_model": self.grouped(request, "model", self.asked(request), limit=MOST)}
+        )
 
 
 class CostByBatchView(CostView):
@@ -104,15 +109,25 @@ class CostByBatchView(CostView):
         "costs_by_batch",
         "The dearest batches",
         returns=BatchCostsShape,
-        query=[*WORKSPACE, DAYS, counted("limit", "Batches at most", 1, MOST, 100)],
+        query=[*WORKSPACE, *RANGE, counted("limit", "Batches at most", 1, MOST, 100)],
     )
     def get(self, request: Request) -> Response:
-        rows = self.grouped(request, "batch_id", limit=100)
+        rows = self.grouped(request, "batch_id", self.asked(request), limit=100)
         return Response({"by_batch": [row | {"batch_id": str(row["batch_id"])} for row in rows]})
 
 
-def _today() -> date:
-    return datetime.now(UTC).date()
+class CostByDayView(CostView):
+    @describe(
+        "costs_by_day",
+        "What each day has cost, by agent",
+        returns=DayCostsShape,
+        query=[*WORKSPACE, *RANGE],
+    )
+    def get(self, request: Request) -> Response:
+        rows = reports.by_day(*self.asked(request))
+        for row in rows:
+            row["date"], row["agent_id"] = row.pop("day").isoformat(), row.pop("agent")
+        return Response({"by_day": in_dollars(rows)})
 
 
 def in_dollars(value: Any) -> Any:

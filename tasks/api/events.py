@@ -8,9 +8,9 @@ from rest_framework.response import Response
 
 from tasks.api.base import ApiView
 from tasks.api.describe import WORKSPACE, asked, counted, describe
-from tasks.api.objects import event_object
 from tasks.api.query import row_id, whole_number
 from tasks.api.shapes import EventListShape
+from tasks.events.payloads import event_object
 from tasks.models import Event, EventCounter
 
 DEFAULT, MOST = 100, 1000

@@ -1,6 +1,6 @@
 """Input fields that take what they say and nothing that merely looks like it."""
 
-import math
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 MAX_INT = 2**31 - 1
 MAX_IDS = 10_000
+MAX_NUMBER = 1e300
+"""Also whole numbers that no float can be, and NaN, which is not less than anything."""
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -36,9 +38,16 @@ class StrictNumber(serializers.FloatField):
     """Finite; no booleans and no texts, not even those that read as a number."""
 
     def to_internal_value(self, data: Any) -> float:
-        if type(data) not in (int, float) or not math.isfinite(data):
+        if type(data) not in (int, float) or not -MAX_NUMBER < data < MAX_NUMBER:
             self.fail("invalid")
         return float(super().to_internal_value(data))
+
+
+class StrictDecimal(StrictNumber):
+    """A number as it was written, not as it is kept in binary."""
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        return Decimal(repr(super().to_internal_value(data)))
 
 
 class StrictBoolean(serializers.BooleanField):

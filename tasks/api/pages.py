@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -14,16 +15,18 @@ from rest_framework.request import Request
 from tasks.api.query import refuse, whole_number
 from tasks.text import storable
 
-M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 MAX_CURSOR = 2000
 Orders = Mapping[str, Sequence[str]]
 """Name -> fields, `-` for falling, the last one unique, none nullable. The first is the default."""
 
 
 def page_of(
-    rows: QuerySet[M], request: Request, *, orders: Orders, default: int, maximum: int
-) -> tuple[list[M], str | None]:
+    rows: QuerySet[Any, R], request: Request, *, orders: Orders, default: int, maximum: int
+) -> tuple[list[R], str | None]:
     """One page by ?order=, ?limit= and ?cursor=, and the cursor of the next.
+
+    `rows` are models, or dictionaries (`.values`) with the fields of every order.
 
     Raises ValidationFailed for what is out of bounds, or a cursor that is not one of ours.
     """
@@ -52,8 +55,9 @@ def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
     return condition
 
 
-def _encode(name: str, order: Sequence[str], row: Model) -> str:
-    values = [name, *(_plain(getattr(row, field.lstrip("-"))) for field in order)]
+def _encode(name: str, order: Sequence[str], row: Any) -> str:
+    read = row.__getitem__ if isinstance(row, dict) else partial(getattr, row)
+    values = [name, *(_plain(read(field.lstrip("-"))) for field in order)]
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 

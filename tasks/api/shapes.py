@@ -106,6 +106,7 @@ class BlockerListShape(Shape):
 
 
 class EventShape(Shape):
+    v = serializers.IntegerField(help_text="Version of this shape: 1")
     id = serializers.IntegerField(help_text="The same as seq")
     seq = serializers.IntegerField(help_text="The cursor: rising, without gaps, in a workspace")
     type = text()

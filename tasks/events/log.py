@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from tasks.bulk import insert_rows
+from tasks.events.wakeup import CHANNEL
 from tasks.models import Event, EventCounter
 from tasks.text import storable_json
 
@@ -68,19 +69,22 @@ _TAKE = (
     # Only the table's own name is put in.
     f"UPDATE {EventCounter._meta.db_table} SET seq = seq + %s WHERE workspace_id = %s RETURNING seq"  # noqa: S608
 )
+# PostgreSQL tells the relays at the commit, in the same statement; SQLite's own counter tells them.
+_AND_TELL = {"postgresql": f", pg_notify('{CHANNEL}', '')"}
 
 
 def _take(workspace_id: UUID, count: int) -> int:
     """Last of `count` numbers taken; makes the workspace's counter on its first event."""
     field = EventCounter._meta.pk
     key = field.get_db_prep_value(workspace_id, connection)
+    take = _TAKE + _AND_TELL.get(connection.vendor, "")
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, [count, key])
+        cursor.execute(take, [count, key])
         row = cursor.fetchone()
         if row is None:
             EventCounter.objects.bulk_create(
                 [EventCounter(workspace_id=workspace_id)], ignore_conflicts=True
             )
-            cursor.execute(_TAKE, [count, key])
+            cursor.execute(take, [count, key])
             row = cursor.fetchone()
     return int(row[0])

@@ -35,6 +35,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["batch_id", "seq"]),
             models.Index(fields=["run_id", "seq"]),
+            models.Index(fields=["task_id", "seq"]),
         ]
 
     def __str__(self) -> str:

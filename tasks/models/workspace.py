@@ -21,6 +21,9 @@ class Workspace(models.Model):
     config = models.JSONField(
         default=dict, blank=True, help_text="By dotted key; above the repository's own file"
     )
+    time_zone = models.CharField(
+        max_length=64, default="UTC", help_text="Its days and months, of caps and of reports"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

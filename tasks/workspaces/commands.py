@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tasks.turnstile import aside
+
 OUTPUT_LIMIT = 64 * 1024 * 1024
 PASSED_ON = ("PATH", "TMPDIR", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CHUNK = 1 << 16
@@ -76,7 +78,8 @@ def run(
         stack.callback(_end_group, process)
         pump = stack.enter_context(contextlib.closing(_Pump(process, input or b"", output_limit)))
         try:
-            pump.until(deadline)
+            with aside():
+                pump.until(deadline)
         except TimeoutError:
             raise CommandTimeout(f"{_name(argv)} was stopped after {timeout_s:g} s.") from None
         except BufferError:

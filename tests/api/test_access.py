@@ -1,5 +1,6 @@
 """Who may what: every route, with every kind of caller. A route that is not in the table fails."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,14 +58,14 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("POST", "tasks/execute"): WORK,
     ("POST", "tasks/approve"): WORK,
     ("GET", "tasks/assignment-status"): LOOK,
-    ("GET", "tasks/<uuid:task_id>"): LOOK,
-    ("PATCH", "tasks/<uuid:task_id>"): WORK,
-    ("DELETE", "tasks/<uuid:task_id>"): WORK,
-    ("POST", "tasks/<uuid:task_id>/start"): WORK,
-    ("POST", "tasks/<uuid:task_id>/stop"): WORK,
-    ("POST", "tasks/<uuid:task_id>/resume"): WORK,
-    ("GET", "tasks/<uuid:task_id>/run"): LOOK,
-    ("GET", "tasks/<uuid:task_id>/runs"): LOOK,
+    ("GET", "tasks/<short_id:task_id>"): LOOK,
+    ("PATCH", "tasks/<short_id:task_id>"): WORK,
+    ("DELETE", "tasks/<short_id:task_id>"): WORK,
+    ("POST", "tasks/<short_id:task_id>/start"): WORK,
+    ("POST", "tasks/<short_id:task_id>/stop"): WORK,
+    ("POST", "tasks/<short_id:task_id>/resume"): WORK,
+    ("GET", "tasks/<short_id:task_id>/run"): LOOK,
+    ("GET", "tasks/<short_id:task_id>/runs"): LOOK,
     ("GET", "batches"): LOOK,
     ("GET", "batches/<uuid:batch_id>"): LOOK,
     ("GET", "batches/<uuid:batch_id>/runs"): LOOK,
@@ -72,15 +73,17 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("POST", "batches/<uuid:batch_id>/cancel"): WORK,
     ("POST", "batches/<uuid:batch_id>/resume"): WORK,
     ("POST", "batches/<uuid:batch_id>/retry"): WORK,
+    ("PATCH", "batches/<uuid:batch_id>/budget"): WORK,
     ("GET", "runs/<uuid:run_id>"): LOOK,
     ("GET", "runs/<uuid:run_id>/output"): LOOK,
     ("GET", "runs/<uuid:run_id>/patch"): LOOK,
     ("POST", "runs/<uuid:run_id>/stop"): WORK,
     ("GET", "blockers"): LOOK,
     ("POST", "blockers"): Needs(WRITE, OPERATOR, {"question": "Which?", "task_id": "task"}),
-    ("GET", "blockers/<uuid:blocker_id>"): LOOK,
-    ("POST", "blockers/<uuid:blocker_id>/answer"): WORK,
-    ("POST", "blockers/<uuid:blocker_id>/resolve"): WORK,
+    ("GET", "blockers/<short_id:blocker_id>"): LOOK,
+    ("POST", "blockers/<short_id:blocker_id>/answer"): WORK,
+    ("POST", "blockers/<short_id:blocker_id>/resolve"): WORK,
+    ("GET", "engines"): Needs(READ, 0),
     ("GET", "events"): LOOK,
     ("GET", "schedule"): LOOK,
     ("GET", "schedule/predict"): LOOK,
@@ -90,6 +93,10 @@ TABLE: dict[tuple[str, str], Needs] = {
     ("GET", "costs/by-agent"): LOOK,
     ("GET", "costs/by-model"): LOOK,
     ("GET", "costs/by-batch"): LOOK,
+    ("GET", "costs/by-day"): LOOK,
+    ("GET", "costs/export"): LOOK,
+    ("GET", "costs/budgets"): LOOK,
+    ("PATCH", "costs/budgets"): Needs(WRITE, ADMIN),
     ("GET", "tokens"): OWN,
     ("POST", "tokens"): Needs(ALL, 0, {"name": "t"}),
     ("DELETE", "tokens/<uuid:token_id>"): OWN,
@@ -126,22 +133,20 @@ def test_the_document_names_every_route_and_no_other() -> None:
 
 
 def plain(route: str) -> str:
-    return (
-        route.replace("<uuid:", "{").replace("<str:", "{").replace("<int:", "{").replace(">", "}")
-    )
+    return re.sub(r"<\w+:(\w+)>", r"{\1}", route)
 
 
 def ask(world: World, api: Api, method: str, route: str) -> int:
     """Its status; which of those that let in does not matter here."""
     path = route
     for name in ("workspace", "task", "batch", "run", "blocker", "token"):
-        path = path.replace(f"<uuid:{name}_id>", str(world.ids.get(name, uuid4())))
+        path = re.sub(rf"<\w+:{name}_id>", str(world.ids.get(name, uuid4())), path)
     path = path.replace("<str:username>", "nobody").replace("<int:command_id>", "1")
     body = {
         name: str(world.ids["task"]) if value == "task" else value
         for name, value in TABLE[method, route].body.items()
     }
-    query = "?workspace=shop" if "<uuid" not in route else ""
+    query = "?workspace=shop" if "_id>" not in route else ""
     return api.raw(method, path + query, None if method == "GET" else body).status_code
 
 
@@ -169,7 +174,7 @@ def caller(
 def let_in(method: str, route: str, status: int) -> bool:
     """Past every check of rights. Some then fail on the world: no patch, deleted before."""
     missing = ("patch", "<str:username>", "<uuid:token_id>", "<int:command_id>")
-    by_itself = {("POST", "workspaces"), ("DELETE", "tasks/<uuid:task_id>")}
+    by_itself = {("POST", "workspaces"), ("DELETE", "tasks/<short_id:task_id>")}
     allowed = route.endswith(missing) or (method, route) in by_itself
     return status not in (401, *(() if allowed else DENIED))
 

@@ -1,16 +1,16 @@
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from costs.ledger import Call, record_calls
-from costs.models import Usage
+from costs.ledger import Account
+from costs.tokens import Tokens
 from tasks.models import Workspace
 from tests.api.client import Api, code_of
 from tests.api.rows import known_workspace
 from tests.codeframe_site.rows import batch_row, run_row
+from tests.costs.charging import charge
 from tests.factories import make_task
 
 pytestmark = pytest.mark.django_db
@@ -25,14 +25,8 @@ def spend(
     workspace: Workspace, cost: str | None, *, task: UUID | None = None, **extra: Any
 ) -> None:
     ids = {name: extra.pop(name, None) for name in ("batch_id", "run_id")}
-    call = {"agent": "fixer", "model": "m1", "at": datetime.now(UTC), "input_tokens": 10} | extra
-    dollars = None if cost is None else Decimal(cost)
-    record_calls(
-        [Call(call_id=uuid4().hex, cost_usd=dollars, output_tokens=1, **call)],
-        workspace_id=workspace.id,
-        task_id=task,
-        **ids,
-    )
+    account = Account(workspace_id=workspace.id, task_id=task, **ids)
+    charge(account, cost, **({"agent": "fixer", "model": "m1"} | extra))
 
 
 def test_nothing_spent_is_no_error(api: Api, workspace: Workspace) -> None:
@@ -102,7 +96,14 @@ def test_tasks_by_cost_with_the_agent_that_called_most(api: Api, workspace: Work
 
 def test_agents_models_and_batches(api: Api, workspace: Workspace) -> None:
     batch = uuid4()
-    spend(workspace, "1", agent="a", model="m1", batch_id=batch, cache_read_tokens=7)
+    spend(
+        workspace,
+        "1",
+        agent="a",
+        model="m1",
+        batch_id=batch,
+        tokens=Tokens(input=10, cache_read=7, output=1),
+    )
     spend(workspace, "2", agent="b", model="m1")
     body = api.get("costs/by-agent")
     assert [(row["agent_id"], row["call_count"]) for row in body["by_agent"]] == [
@@ -144,18 +145,3 @@ def test_the_range_has_one_rule_everywhere(
     assert code_of(api("GET", f"costs/{path}?days={days}")) == (422, "VALIDATION_ERROR")
     for allowed in (1, 365):
         assert api("GET", f"costs/{path}?days={allowed}")[0] == 200
-
-
-def test_a_call_that_is_told_twice_counts_once(workspace: Workspace) -> None:
-    call = Call(call_id="c1", agent="a", model="m", at=datetime.now(UTC), cost_usd=Decimal(1))
-    run_id = uuid4()
-    for _ in range(2):
-        record_calls([call], workspace_id=workspace.id, run_id=run_id)
-    assert Usage.objects.count() == 1
-
-
-def test_counts_are_never_negative(workspace: Workspace) -> None:
-    call = Call(call_id="c1", agent="a", model="m", at=datetime.now(UTC), input_tokens=-1)
-    with pytest.raises(ValueError, match="c1"):
-        record_calls([call], workspace_id=workspace.id)
-    assert Usage.objects.count() == 0

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from codeframe_site.sign_in import SignInThrottle
+from codeframe_site.throttles import CallThrottle
 
 pytestmark = pytest.mark.django_db
 PATH = "/admin/login/"
@@ -15,7 +15,7 @@ PATH = "/admin/login/"
 @pytest.fixture(autouse=True)
 def _slow(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    monkeypatch.setitem(SignInThrottle.THROTTLE_RATES, "login", "3/min")
+    monkeypatch.setitem(CallThrottle.THROTTLE_RATES, "login", "3/min")
     User.objects.create_superuser("ada", password="right")
 
 

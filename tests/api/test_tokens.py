@@ -157,7 +157,8 @@ def test_a_ticket_opens_what_it_was_made_for(api: Api) -> None:
     workspace = known_workspace()
     body = api.post("stream-ticket", {"purpose": "events"}, status=201)
     ticket = tickets.read_ticket(body["ticket"], purpose="events")
-    assert ticket == tickets.Ticket(person("ada").pk, workspace.id, "events")
+    maker = ApiToken.objects.get()
+    assert ticket == tickets.Ticket(person("ada").pk, workspace.id, "events", maker.id)
     assert body["expires_in"] == tickets.TICKET_SECONDS
     assert tickets.read_ticket(body["ticket"], purpose="terminal") is None
     assert tickets.read_ticket(body["ticket"] + "x", purpose="events") is None

@@ -38,7 +38,7 @@ def _locked(file: str) -> dict[str, str]:
 @pytest.mark.parametrize("file", FILES)
 def test_requirements_hold_no_address(file: str) -> None:
     text = (FOLDER / file).read_text(encoding="utf-8")
-    found = re.findall(r"^.*(?:http|@|--index|--extra-index|--find-links|file:).*$", text, re.M)
+    found = re.findall(r"^.*(?:https?:|@|--index|--extra-index|--find-links|file:).*$", text, re.M)
     assert found == []
 
 

@@ -1,12 +1,19 @@
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from django_q.models import OrmQ
 from pytest_django import DjangoAssertNumQueries
 
-from batches.models import CommandEngine, RecipeCommand
+from batches.models import Batch, CommandEngine, RecipeCommand
+from tasks import admin_kit
+from tasks.models import AuditEntry
 from tests.api.rows import known_workspace
 from tests.codeframe_site.rows import batch_row, many_runs, run_row, workspace_row
 from tests.factories import make_batch, make_task, make_workspace
@@ -148,3 +155,45 @@ def test_an_engine_that_cannot_work_is_refused(
     assert page.status_code == 200
     assert why in page.content.decode()
     assert not CommandEngine.objects.exists()
+
+
+# -- what is stuck -------------------------------------------------------------------------------
+
+
+def test_a_batch_that_nobody_holds_is_sent_again_and_others_are_left_alone(staff: Client) -> None:
+    before = timezone.now() - timedelta(minutes=5)
+    lost = batch_row(workspace_row("one"), "RUNNING", lease_owner="x", lease_expires_at=before)
+    held = batch_row(
+        workspace_row("two"),
+        "RUNNING",
+        lease_owner="x",
+        lease_expires_at=timezone.now() + timedelta(minutes=5),
+    )
+    ended = batch_row(workspace_row("three"))
+    told = act(staff, BATCHES, "recover", lost, held, ended)
+    assert "1 sent to the queue again" in told
+    assert f"batch {held.short_id} is RUNNING: a living worker holds it" in told
+    assert f"batch {ended.short_id} is COMPLETED: it ended" in told
+    assert OrmQ.objects.count() == 1
+    assert AuditEntry.objects.filter(action="batch.recover", user="ada").count() == 1
+
+
+def test_the_admin_begins_with_what_is_stuck(staff: Client) -> None:
+    assert "Stuck: nothing" in staff.get("/admin/").content.decode()
+    before = timezone.now() - timedelta(minutes=5)
+    batch = batch_row(workspace_row(), "RUNNING", lease_owner="x", lease_expires_at=before)
+    Batch.objects.update(created_at=before, sent_at=before)
+    text = staff.get("/admin/").content.decode()
+    assert batch.short_id in text
+    assert "its worker is gone" in text
+
+
+def test_a_list_counts_its_rows_up_to_a_bound(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin_kit, "MOST_COUNTED", 120)
+    many_runs(batch_row(workspace_row()), 300)
+    with CaptureQueriesContext(connection) as context:
+        assert "120 runs" in staff.get(RUNS).content.decode()
+    counts = [q["sql"] for q in context.captured_queries if "COUNT(" in q["sql"].upper()]
+    assert counts == []

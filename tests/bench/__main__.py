@@ -11,6 +11,8 @@ BENCHES = {
     "planning": "Creating and loading batches of 10,000 tasks",
     "completion": "One completion, without an agent",
     "latency": "From commit to agent, from kill to takeover, from cancel to the end",
+    "load": "/health beside slow clients, waiting requests and agents that print",
+    "streams": "Events from their commit to the clients of a web server",
     "overhead": "One task in a batch of 50 that do next to nothing",
 }
 

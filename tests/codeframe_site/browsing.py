@@ -32,4 +32,10 @@ def every_page(name: str = "repo") -> list[str]:
         "/batches/",
         f"/batches/{run.batch_id}/",
         f"/runs/{run.id}/",
+        f"/runs/{run.id}/changes/",
+        f"/runs/{run.id}/checks/",
+        f"/runs/{run.id}/events/",
+        f"/runs/{run.id}/details/",
+        f"/workspaces/{workspace.id}/run/",
+        f"/workspaces/{workspace.id}/events/",
     ]

@@ -20,6 +20,10 @@ def workspace_row(name: str = "repo", **columns: Any) -> Workspace:
     return Workspace.objects.create(name=name, **columns)
 
 
+def task_row(workspace: Workspace, title: str = "Do it", **columns: Any) -> Task:
+    return Task.objects.create(workspace=workspace, title=title, **columns)
+
+
 def batch_row(
     workspace: Workspace, status: BatchStatus = BatchStatus.COMPLETED, **columns: Any
 ) -> Batch:

@@ -60,6 +60,10 @@ class Web:
         return "".join(self.said)
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def port(self) -> int:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", self.output)
         assert found, self.output

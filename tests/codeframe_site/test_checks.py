@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, run_checks
 from pytest_django import Settings
 
+from codeframe_site import loop_calls
 from tasks.workspaces.inspection import require_version
 
 
@@ -163,3 +165,16 @@ def test_a_state_folder_that_others_can_read_is_a_warning(
     found = _found()
     assert list(found) == ids
     assert not any(message.is_serious() for message in found.values())
+
+
+def test_a_call_that_may_hold_the_loop_too_long_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow = replace(loop_calls.ALLOWED[0], bound_s=0.5, call="slow.call")
+    monkeypatch.setattr(loop_calls, "ALLOWED", (slow,))
+    found = _found()
+    assert list(found) == ["codeframe.E060"]
+    assert found["codeframe.E060"].is_serious()
+    assert "slow.call" in found["codeframe.E060"].msg
+    monkeypatch.setattr(loop_calls, "SHORTEST_S", {"a stream's heartbeat": 0.6})
+    assert _found() == {}

@@ -223,3 +223,13 @@ def test_an_empty_key_file_never_becomes_an_empty_key(tmp_path: Path) -> None:
     (tmp_path / "secret_key").touch()
     code, key, err = _end(_start(tmp_path, SHOW_KEY))
     assert (code == 0 and len(key) >= 50) or (code == 1 and "secret_key" in err.splitlines()[-1])
+
+
+def test_options_are_a_json_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert env.options("X_OPTIONS", "") == {}
+    monkeypatch.setenv("X_OPTIONS", '{"a": 1}')
+    assert env.options("X_OPTIONS", "") == {"a": 1}
+    for raw in ("[]", "{", "7", "[" * 100_000):
+        monkeypatch.setenv("X_OPTIONS", raw)
+        with pytest.raises(ImproperlyConfigured, match="X_OPTIONS must be a JSON object"):
+            env.options("X_OPTIONS", "")

@@ -8,7 +8,18 @@ from django.core.management import get_commands, load_command_class
 
 from tasks.console import ConsoleCommand
 
-OURS = ("batch", "demo", "drain", "engine", "runbatch", "task", "web", "worker", "workspace")
+OURS = (
+    "batch",
+    "demo",
+    "drain",
+    "engine",
+    "engines",
+    "runbatch",
+    "task",
+    "web",
+    "worker",
+    "workspace",
+)
 PAGE_LINES = 66
 PAGE_WIDTH = 100
 

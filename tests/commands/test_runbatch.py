@@ -61,7 +61,7 @@ def test_json_is_one_object_a_line_and_ends_with_the_result(shop: Site) -> None:
     assert events[0]["type"] == "BATCH_CREATED"
     assert events[-1]["type"] == "BATCH_COMPLETED"
     assert "\N{SNOWMAN}\n" in [e["payload"]["text"] for e in events if e["type"] == "RUN_OUTPUT"]
-    assert (result["status"], result["batch"]) == ("COMPLETED", events[0]["batch"])
+    assert (result["status"], result["batch"]) == ("COMPLETED", events[0]["batch_id"])
     (row,) = result["tasks"]
     assert (row["title"], row["status"]) == ("Grüße", "COMPLETED")
     assert row["task"].startswith(task)

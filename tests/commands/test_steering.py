@@ -193,3 +193,32 @@ def test_drain_gives_up_after_its_time(shop: Site, tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     assert worker.end().code == 0
     assert shop.batch_in("COMPLETED")
+
+
+def test_follow_shows_what_is_still_to_come_from_a_cursor(
+    shop: Site, running: Started, tmp_path: Path
+) -> None:
+    batch = shop.batch_in("RUNNING")
+    (seen,) = shop.rows("SELECT max(seq) FROM tasks_event")
+    following = shop.start("batch", "follow", batch, "--json", "--after", str(seen[0]))
+    (tmp_path / "go").touch()
+    assert running.end().code == 0
+    done = following.end()
+    assert done.code == 0
+    *events, result = done.objects
+    stored = shop.rows(
+        "SELECT seq FROM tasks_event WHERE batch_id IS NOT NULL AND seq > ? ORDER BY seq", *seen
+    )
+    assert [event["seq"] for event in events] == [seq for (seq,) in stored]
+    assert (events[-1]["type"], events[-1]["v"]) == ("BATCH_COMPLETED", 1)
+    assert result["result"]["status"] == "COMPLETED"
+
+
+def test_follow_of_a_batch_that_is_over_ends_wherever_it_begins(
+    shop: Site, running: Started, tmp_path: Path
+) -> None:
+    batch = shop.batch_in("RUNNING")
+    (tmp_path / "go").touch()
+    assert running.end().code == 0
+    for after in ("0", "1000000"):
+        assert shop.good("batch", "follow", batch, "--after", after).code == 0

@@ -1,14 +1,16 @@
 import argparse
+from decimal import Decimal
 from typing import Any
 
 from batches import lifecycle
 from batches.errors import WorkspaceBusy
-from batches.follow import follow, last_seq
+from batches.follow import follow, is_over, last_seq
 from batches.foreground import Interrupts
 from batches.models import Batch
 from batches.models.batch import BatchStatus, StopMode
 from batches.owner import new_owner
 from batches.resuming import resume
+from batches.terminal.arguments import dollars
 from batches.terminal.command import BatchCommand
 from batches.terminal.report import exit_code, report_object
 from tasks.console import EXIT_BUSY, Verbs, at_least
@@ -19,6 +21,7 @@ from tasks.tables import table
 from tasks.text import clip
 
 MOST_SHOWN = 1000
+MOST_SEQ = 2**63 - 1
 NAME, WHY = 3, 5
 
 
@@ -39,13 +42,23 @@ class Command(BatchCommand):
             ending.add_argument("--reason", default="", help="kept with the batch")
         resuming = _add_one(verbs, "resume", "Run what did not complete, with the same options")
         resuming.add_argument("--force", action="store_true", help="run all its tasks")
+        resuming.add_argument(
+            "--budget", type=dollars, metavar="DOLLARS", help="instead of the one it had"
+        )
         retrying = _add_one(verbs, "retry", "Run some of its tasks again")
         retrying.add_argument("tasks", nargs="+", metavar="TASK", help="ids or their beginnings")
         for again in (resuming, retrying):
             again.add_argument(
                 "--detach", action="store_true", help="leave it to a worker, print the batch's id"
             )
-        _add_one(verbs, "follow", "Show what happens in it, from its beginning to its end")
+        following = _add_one(verbs, "follow", "Show what happens in it, to its end")
+        following.add_argument(
+            "--after",
+            type=at_least(0, MOST_SEQ),
+            default=0,
+            metavar="SEQ",
+            help="only what follows this event, default: from its beginning",
+        )
 
     def run(self, *, verb: str, **options: Any) -> int | None:
         if verb == "list":
@@ -83,8 +96,18 @@ class Command(BatchCommand):
         what = f"is {batch.status}: work done so far is kept"
         self._told(batch, f"batch {batch.short_id} {what}", as_json=json)
 
-    def _resume(self, batch: Batch, *, force: bool, json: bool, detach: bool, **_: Any) -> int:
-        return self._again(batch, as_json=json, detach=detach, force=force)
+    def _resume(
+        self,
+        batch: Batch,
+        *,
+        force: bool,
+        json: bool,
+        detach: bool,
+        budget: Decimal | None,
+        **_: Any,
+    ) -> int:
+        caps = None if budget is None else {"budget": budget}
+        return self._again(batch, as_json=json, detach=detach, force=force, caps=caps)
 
     def _retry(self, batch: Batch, *, tasks: list[str], json: bool, detach: bool, **_: Any) -> int:
         rows = Task.objects.filter(workspace=batch.workspace)
@@ -103,9 +126,9 @@ class Command(BatchCommand):
                 batch, interrupts=interrupts, after=after, owner=owner, as_json=as_json
             )
 
-    def _follow(self, batch: Batch, *, json: bool, **_: Any) -> int:
+    def _follow(self, batch: Batch, *, after: int, json: bool, **_: Any) -> int:
         with self.printer(batch, as_json=json) as printer:
-            for event in follow(batch):
+            for event in follow(batch, after=after, ended=lambda: is_over(batch.id)):
                 printer.show(event)
         batch.refresh_from_db()
         self.report(batch, as_json=json)

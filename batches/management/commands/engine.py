@@ -1,4 +1,5 @@
 import argparse
+import json
 import re
 import shlex
 from typing import Any
@@ -25,7 +26,7 @@ class Command(ConsoleCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         verbs = Verbs(parser)
         add = verbs.add("add", "Give a command line a name")
-        add.usage = f"{add.prog} NAME [--prompt-via WAY] [--pass-env NAME] -- PROGRAM [WORD ...]"
+        add.usage = f"{add.prog} NAME [options] -- PROGRAM [WORD ...]"
         add.add_argument("name", metavar="NAME", help="letters, digits, dash, underscore")
         add.add_argument(
             "--prompt-via",
@@ -41,6 +42,12 @@ class Command(ConsoleCommand):
             help="a variable that it may see; may be given again",
         )
         add.add_argument(
+            "--usage",
+            default="",
+            metavar="JSON",
+            help="where its output tells tokens, as in docs/engines.md",
+        )
+        add.add_argument(
             "argv",
             nargs="+",
             metavar="WORD",
@@ -54,7 +61,14 @@ class Command(ConsoleCommand):
         getattr(self, f"_{verb}")(**options)
 
     def _add(
-        self, *, name: str, argv: list[str], prompt_via: str, pass_env: list[str], **_: Any
+        self,
+        *,
+        name: str,
+        argv: list[str],
+        prompt_via: str,
+        pass_env: list[str],
+        usage: str,
+        **_: Any,
     ) -> None:
         if name in ENGINES or not _NAME.fullmatch(name):
             raise ValidationFailed(
@@ -63,11 +77,13 @@ class Command(ConsoleCommand):
             )
         if CommandEngine.objects.filter(name=name).exists():
             raise Conflict(f"an engine named {name} exists already; manage.py engine remove {name}")
-        options = {"argv": argv, "prompt_via": prompt_via, "pass_env": pass_env}
-        problem = Adapter().check(options)
+        row = CommandEngine(
+            name=name, argv=argv, prompt_via=prompt_via, pass_env=pass_env, usage=_usage(usage)
+        )
+        problem = Adapter().check(row.options())
         if problem:
             raise ValidationFailed(problem.sentence)
-        CommandEngine.objects.create(name=name, **options)
+        row.save(force_insert=True)
         self.say(f"{name}  {shlex.join(argv)}")
 
     def _list(self, **_: Any) -> None:
@@ -84,9 +100,15 @@ class Command(ConsoleCommand):
         self.say(f"{name} is removed")
 
 
+def _usage(text: str) -> Any:
+    try:
+        return json.loads(text) if text else {}
+    except ValueError as error:
+        raise ValidationFailed(f"--usage is not JSON: {error}") from error
+
+
 def _state(row: CommandEngine) -> str:
-    options = {"argv": row.argv, "prompt_via": row.prompt_via, "pass_env": row.pass_env}
-    problem = Adapter().check(options)
+    problem = Adapter().check(row.options())
     if problem:
         return problem.sentence
     return "ok" if row.enabled else "switched off"

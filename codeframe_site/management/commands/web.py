@@ -1,14 +1,21 @@
 import argparse
+import gc
 import math
 import os
 import sys
 from typing import Any, NoReturn
 
-from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.db import connection
 
-from codeframe_site.exposure import refusal
+from codeframe_site.connections import share_a_pool
+from codeframe_site.exposure import is_loopback, refusal
+from codeframe_site.sign_in_links import (
+    MINUTES,
+    local_operator,
+    make_link,
+    nobody_has_a_password,
+)
 from tasks.console import EXIT_FAILED, ConsoleCommand
 from tasks.errors import DomainError
 from tasks.text import plural
@@ -37,25 +44,52 @@ class Command(ConsoleCommand):
         problem = refusal(bind)
         if problem:
             raise DomainError(problem)
-        has_users = get_user_model().objects.exists()
+        invitation = _invitation(bind)
         connection.close()
+        share_a_pool()
         # Twisted is loaded here, by the one command that needs it.
         from codeframe_site.asgi import application
         from codeframe_site.server import DrainingServer
+        from codeframe_site.streams import HUB
 
         def greet(host: str, real_port: int) -> None:
             self.say(f"codeframe is at {_url(host, real_port)} (Ctrl-C ends it)")
-            if not has_users:
-                self.say("there is no account yet: python manage.py createsuperuser")
+            if invitation:
+                self.say(
+                    f"sign in once within {MINUTES} minutes, on this machine, at\n"
+                    f"  {_url(host, real_port).rstrip('/')}{invitation}"
+                )
             self.stdout.flush()
 
-        server = DrainingServer(application, bind=bind, port=port, drain_s=drain, on_ready=greet)
+        _settle()
+        server = DrainingServer(
+            application,
+            bind=bind,
+            port=port,
+            drain_s=drain,
+            on_ready=greet,
+            on_drain=HUB.drain,
+            drained=lambda: not len(HUB),
+        )
         server.run()
         if server.problem:
             raise CommandError(server.problem, returncode=EXIT_FAILED)
         if server.cut_off:
             self.stderr.write(f"{plural(server.cut_off, 'request')} did not end in time")
         _leave()
+
+
+def _settle() -> None:
+    """The collector looks no more at what stays for ever: each full look held everything up."""
+    gc.collect()
+    gc.freeze()
+
+
+def _invitation(bind: str) -> str:
+    """A sign-in link's path for who is at this machine, while nobody else could let them in."""
+    if not is_loopback(bind):
+        return ""
+    return make_link(local_operator()) if nobody_has_a_password() else ""
 
 
 def _leave() -> NoReturn:

@@ -20,9 +20,10 @@ from django.db import DatabaseError, connection
 from django_q.cluster import Cluster
 from django_q.conf import Conf
 
-from batches import recovery, worker_files
+from batches import engine_versions, recovery, worker_files
 from batches.models import Batch
 from batches.shared import DRAIN, LEAVE, last_delivery
+from codeframe_site.connections import keep_own
 from tasks import queue
 from tasks.console import ConsoleCommand
 
@@ -48,6 +49,7 @@ class Command(ConsoleCommand):
 
     def run(self, **_: Any) -> int:
         self.check()
+        keep_own()
         os.register_at_fork(before=_note_parent, after_in_child=_die_with_parent)
         own_queue = _fork_for_own_queue() if settings.HOST_NAME else None
         if own_queue == 0:
@@ -138,6 +140,7 @@ class _Worker:
             if self._wedged():
                 self._replace()
             sent = recovery.recover()
+            self._ask_engines()
             self._collect()
         except DatabaseError as error:
             sys.stderr.write(f"recovery: {error}\n")
@@ -146,6 +149,15 @@ class _Worker:
         if sent and not self._sent:
             # Not when it is sent again: the wait counts from the first message that got no answer.
             self._sent, self._sent_at = sent, time.monotonic()
+
+    def _ask_engines(self) -> None:
+        try:
+            due = engine_versions.ask_soon()
+        except OSError as error:
+            sys.stderr.write(f"engines: {error}\n")
+            return
+        if due:
+            queue.send_engine_check(host=settings.HOST_NAME)
 
     def _collect(self) -> None:
         if time.monotonic() - self._collected >= COLLECT_SECONDS:

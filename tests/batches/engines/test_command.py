@@ -7,6 +7,7 @@ import pytest
 from batches.engines import UnknownEngineError, load
 from batches.engines.base import EngineRequest, LaunchRefusedError, judge
 from batches.engines.command import CommandEngine, check_options
+from batches.engines.evidence import Evidence
 from batches.engines.template import MAX_ARGUMENT_BYTES, CommandError, parse_command
 from batches.reasons import Reason
 from batches.supervisor import client, spool
@@ -55,7 +56,7 @@ def run(request, should_stop=lambda: None, **limits):
     )
     record = client.run_to_end(request.run_dir, spec, should_stop=should_stop)
     tails = [spool.tail(request.run_dir, name, 1024 * 1024).data for name in ("stdout", "stderr")]
-    return engine.outcome(record, *tails), tails[0]
+    return engine.outcome(record, *tails, Evidence()), tails[0]
 
 
 def test_the_program_sees_its_words_its_run_and_its_tree(request_for):
@@ -223,7 +224,7 @@ def test_a_program_that_cannot_be_started_says_why(request_for):
 def test_a_program_with_survivors_has_not_ended_well():
     survivor = Victim(pid=4711, name="stuck")
     record = ExitRecord(cause=Cause.EXITED, code=0, survivors=(survivor,))
-    outcome = CommandEngine().outcome(record, b"", b"")
+    outcome = CommandEngine().outcome(record, b"", b"", Evidence())
     assert outcome.kind == "failed"
     assert "stuck (4711)" in outcome.sentence
 
@@ -265,6 +266,6 @@ def test_unsound_options_are_a_problem_and_not_an_exception(options):
 
 def test_engines_are_loaded_by_name():
     assert isinstance(load("command"), CommandEngine)
-    assert list(load("command").parse(b"any line")) == []
+    assert load("command").parser({"argv": ["x"]}) is None
     with pytest.raises(UnknownEngineError, match="command"):
         load("comand")

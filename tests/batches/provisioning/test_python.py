@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from batches import paths
+from batches.configuration.changing import set_config
 from batches.models import Environment, RecipeCommand, Stage
 from batches.provisioning import collecting
 from tasks.models import Event, Workspace
@@ -182,6 +183,7 @@ def test_what_cannot_be_installed_fails_the_run_with_its_own_words(tmp_path: Pat
     run = last_run(task)
     assert (run.status, run.reason) == ("FAILED", "setup_failed")
     assert "not-to-be-found" in run.message
+    assert "environment.tools: none" in run.message
     assert not (tmp_path / "agent").exists()
     assert not Environment.objects.exists()
     assert batch.status == "FAILED"
@@ -195,6 +197,15 @@ def test_a_requirement_of_the_tree_itself_is_named_before_anything_is_built(
     run_batch(make_batch(workspace))
     assert last_run(task).reason == "setup_failed"
     assert "requirements.txt:2" in last_run(task).message
+    assert "environment.tools: none" in last_run(task).message
+
+
+def test_the_way_out_that_a_failure_names_is_one(tmp_path: Path) -> None:
+    text = "--no-index\nnot-to-be-found==1.0\n"
+    workspace = make_workspace(tmp_path, files={"requirements.txt": text})
+    set_config(workspace=workspace, config={"environment": {"tools": "none"}}, by="ann")
+    make_task(workspace, "a")
+    assert run_batch(make_batch(workspace)).status == "COMPLETED"
 
 
 def test_what_an_agent_declares_is_offered_and_not_replayed(tmp_path: Path) -> None:

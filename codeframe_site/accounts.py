@@ -1,0 +1,33 @@
+"""Signing in and changing one's password, for everybody who has an account; staff or not."""
+
+from django.contrib import messages
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.views import LoginView, PasswordChangeView
+from django.db import transaction
+from django.http import HttpResponse
+from django.urls import reverse_lazy
+
+from tasks.audit import audit
+
+
+class SignInView(LoginView):
+    """Django's own: where it leads is checked to be on this site. Throttled in sign_in.py."""
+
+    template_name = "site/login.html"
+    authentication_form = AuthenticationForm
+    redirect_authenticated_user = True
+
+
+class PasswordView(PasswordChangeView):
+    """Other sessions of the account end with the old password."""
+
+    template_name = "site/password.html"
+    success_url = reverse_lazy("home")
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        name = self.request.user.get_username()
+        with transaction.atomic():
+            response = super().form_valid(form)
+            audit(name, "password.change", name)
+        messages.success(self.request, "The password is changed.")
+        return response
