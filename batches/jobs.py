@@ -1,12 +1,14 @@
 """What the queue calls. A message is a hint; whether there is something to do, the rows say."""
 
 import logging
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError
 
 from batches import engine_versions, lifecycle, recovery
+from batches.answering import resume_answered
 from batches.attempt import run_attempt
 from batches.conductor import Attempt, conduct
 from batches.errors import Fenced
@@ -26,9 +28,19 @@ def run_from_queue(batch_id: str) -> None:
         return
     with slot("batch", settings.MAX_CONCURRENT_BATCHES) as free:
         if free:
-            execute_batch(batch_id)
+            _execute_to_the_end(UUID(str(batch_id)))
     if not (LEAVE.is_set() or DRAIN.is_set()):
         recovery.recover()
+
+
+def _execute_to_the_end(batch_id: UUID) -> None:
+    """Round after round while questions are answered meanwhile."""
+    owner = new_owner()
+    while execute_batch(batch_id, owner=owner):
+        if LEAVE.is_set() or DRAIN.is_set():
+            return
+        if not persist(partial(resume_answered, batch_id, reserve_for=owner)):
+            return
 
 
 def collect_garbage() -> None:

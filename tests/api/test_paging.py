@@ -149,7 +149,7 @@ COUNTS = {
     "tasks/{task}": 2,
     "tasks/{task}/runs": 3,
     "batches?limit=100": 4,
-    "batches/{batch}": 3,
+    "batches/{batch}": 4,
     "batches/{batch}/runs?limit=100": 3,
     "runs/{run}": 5,
     "blockers?limit=1000": 3,

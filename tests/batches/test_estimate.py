@@ -6,10 +6,11 @@ from django.utils import timezone
 
 from batches.estimate import Typical, planned, remaining, typical_in, typical_of
 from batches.models import Run
-from costs.ledger import Call, record_calls
+from costs.ledger import Account
 from tasks.models import Task
 from tests.batches.web.rows import past_run
 from tests.codeframe_site.rows import batch_row, workspace_row
+from tests.costs.charging import charge
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -17,14 +18,8 @@ BEGIN = NOW - timedelta(seconds=1000)
 
 
 def paid(run: Run, dollars: str | None) -> None:
-    call = Call(
-        call_id=str(run.id),
-        agent="claude",
-        model="m",
-        at=NOW,
-        cost_usd=Decimal(dollars) if dollars else None,
-    )
-    record_calls([call], workspace_id=run.batch.workspace_id, run_id=run.id, batch_id=run.batch_id)
+    account = Account(workspace_id=run.batch.workspace_id, run_id=run.id, batch_id=run.batch_id)
+    charge(account, dollars, call_id=str(run.id))
 
 
 def test_nothing_is_known_before_a_run_has_completed() -> None:

@@ -21,6 +21,9 @@ def test_what_a_retry_cannot_mend_is_not_retryable():
     assert hopeless == {
         "engine_missing",
         "auth",
+        "bad_request",
+        "refused_permission",
+        "question",
         "budget",
         "dependency_failed",
         "stopped_after_failure",

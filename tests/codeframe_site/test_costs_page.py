@@ -107,10 +107,10 @@ def test_its_queries_do_not_grow(
 ) -> None:
     workspace = workspace_row()
     filled(workspace, days=1, agents=10)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         page.get("/costs/?days=365")
     filled(workspace, days=100, agents=10)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         page.get("/costs/?days=365")
 
 

@@ -69,9 +69,9 @@ def test_batch(page: Client, size: int, django_assert_num_queries: DjangoAssertN
     many_runs(batch, size)
     url = f"/batches/{batch.id}/"
     stages = size < 150  # of very many runs the stages are not drawn
-    with django_assert_num_queries(SIGNED_IN + 14 + stages):
+    with django_assert_num_queries(SIGNED_IN + 17 + stages):
         assert page.get(url).status_code == 200
-    with django_assert_num_queries(2 + 5):
+    with django_assert_num_queries(2 + 8):
         assert page.get(f"{url}parts/head/").status_code == 200
     with django_assert_num_queries(2 + 4):
         assert page.get(f"{url}tasks/3/").status_code == 200
@@ -84,7 +84,7 @@ def test_run(
     run = run_row(batch_row(workspace_row()))
     for _ in range(size // 10):
         add_history([run] * 10)
-    with django_assert_max_num_queries(SIGNED_IN + 8):
+    with django_assert_max_num_queries(SIGNED_IN + 9):
         assert page.get(f"/runs/{run.id}/{tab}").status_code == 200
 
 
@@ -98,7 +98,7 @@ def test_events(page: Client, size: int, django_assert_num_queries: DjangoAssert
 def test_start(page: Client, size: int, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     workspace = workspace_row()
     many_tasks(workspace, size, TaskStatus.READY)
-    with django_assert_num_queries(SIGNED_IN + 6):
+    with django_assert_num_queries(SIGNED_IN + 7):
         assert page.get(f"/workspaces/{workspace.id}/run/").status_code == 200
 
 
