@@ -11,8 +11,20 @@ from django.urls import reverse
 from batches import lifecycle, recovery
 from batches.engines.command import CommandEngine as Adapter
 from batches.gates.outcomes import GateOutcome
-from batches.models import Batch, CommandEngine, Finding, GateRecord, Run, Stage
+from batches.models import (
+    Batch,
+    CommandEngine,
+    Environment,
+    Finding,
+    GateRecord,
+    RecipeCommand,
+    Run,
+    Stage,
+    TrustedConfig,
+)
 from batches.models.batch import StopMode
+from batches.models.recipe import Decision
+from batches.provisioning.recipe import decide_command
 from batches.resuming import resume
 from tasks.admin_kit import AnyModelAdmin, AnyModelForm, HistoryAdmin, act_on_each
 from tasks.audit import audit
@@ -41,7 +53,14 @@ class BatchAdmin(HistoryAdmin):
     search_fields = ["workspace__name", "reason", "created_by"]
     search_help_text = "Beginning of an id, a workspace, a reason code or a person"
     ordering = ["-created_at"]
-    heavy = ["message", "engine_options", "landing_detail", "verification_reason"]
+    heavy = [
+        "message",
+        "engine_options",
+        "config",
+        "environments",
+        "landing_detail",
+        "verification_reason",
+    ]
     actions = ["stop", "cancel", "resume", "recover"]
 
     def view_on_site(self, obj: Batch) -> str:
@@ -102,7 +121,7 @@ class RunAdmin(HistoryAdmin):
     search_help_text = "Beginning of an id of a run, batch or task, a title or a reason code"
     ordering = ["-created_at"]
     id_columns = ["pk", "batch", "task"]
-    heavy = ["message", "expected_gates", "verification_reason", "agent_state"]
+    heavy = ["message", "expected_gates", "environments", "verification_reason", "agent_state"]
     actions = ["stop"]
 
     def view_on_site(self, obj: Run) -> str:
@@ -128,7 +147,7 @@ class StageAdmin(_OfRunAdmin):
     list_filter = ["outcome"]
     search_fields = ["name"]
     search_help_text = "Beginning of a run's id, or a stage"
-    heavy = ["detail"]
+    heavy = ["detail", "commands"]
 
 
 @admin.register(Finding)
@@ -198,3 +217,51 @@ class CommandEngineAdmin(AnyModelAdmin):
     @admin.display(description="command")
     def command_line(self, engine: CommandEngine) -> str:
         return " ".join(map(str, engine.argv))
+
+
+@admin.register(RecipeCommand)
+class RecipeCommandAdmin(HistoryAdmin):
+    list_display = ["text", "workspace", "decision", "decided_by", "created_at"]
+    list_filter = ["decision", "workspace"]
+    list_select_related = ["workspace"]
+    search_fields = ["text"]
+    ordering = ["-id"]
+    id_columns = ["run"]
+    actions = ["approve", "refuse"]
+
+    @admin.action(description="Approve: replay from the next batch on", permissions=["operate"])
+    def approve(self, request: HttpRequest, rows: QuerySet[RecipeCommand]) -> None:
+        self._decide(request, rows, Decision.APPROVED)
+
+    @admin.action(description="Refuse: never replay", permissions=["operate"])
+    def refuse(self, request: HttpRequest, rows: QuerySet[RecipeCommand]) -> None:
+        self._decide(request, rows, Decision.REFUSED)
+
+    def _decide(
+        self, request: HttpRequest, rows: QuerySet[RecipeCommand], decision: Decision
+    ) -> None:
+        by = request.user.get_username()
+
+        def decide(row: RecipeCommand) -> None:
+            decide_command(command=row, decision=decision, by=by)
+
+        act_on_each(self, request, rows, decide, done=str(decision))
+
+
+@admin.register(Environment)
+class EnvironmentAdmin(HistoryAdmin):
+    list_display = ["tool", "workspace", "host", "bytes", "build_seconds", "last_used_at"]
+    list_filter = ["tool", "host"]
+    list_select_related = ["workspace"]
+    search_fields = ["key", "workspace__name"]
+    ordering = ["-last_used_at"]
+    id_columns = ["workspace"]
+
+
+@admin.register(TrustedConfig)
+class TrustedConfigAdmin(HistoryAdmin):
+    list_display = ["workspace", "digest", "trusted_by", "trusted_at"]
+    list_select_related = ["workspace"]
+    search_fields = ["digest", "workspace__name"]
+    ordering = ["-id"]
+    id_columns = ["workspace"]

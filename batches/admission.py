@@ -1,19 +1,21 @@
 """What may become a batch: checked before anything is written, and again under the lock."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from batches.caps import refuse_caps_that_cannot_be_kept
+from batches.configuration.effective import Effective, effective, merged
+from batches.configuration.reading import ConfigInvalid
 from batches.engine_setup import with_settings
 from batches.engines import NAMED, UnknownEngineError, load
 from batches.errors import InvalidOptions, InvalidTasks, NothingToRun
 from batches.gates import catalog
 from batches.keys import load_keys
 from batches.models import CommandEngine
-from batches.options import BatchOptions
+from batches.options import BOUNDS, BatchOptions
 from batches.plan import FEW, dependency_edges
 from tasks.errors import ValidationFailed
 from tasks.models import Task, Workspace
@@ -21,6 +23,7 @@ from tasks.models.task import FINISHED, TaskStatus
 from tasks.planning.graph import find_cycle
 from tasks.workspaces.git import GitError
 from tasks.workspaces.inspection import inspect
+from tasks.workspaces.store import Repository
 
 RUNNABLE = (TaskStatus.BACKLOG, TaskStatus.READY, TaskStatus.FAILED)
 WHY_NOT = {
@@ -40,6 +43,7 @@ class Admission:
     options: BatchOptions
     task_ids: Sequence[UUID] | None = None
     base_branch: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
 
     def check(self) -> list[Task]:
         """The batch's tasks in the order of priority, then creation.
@@ -89,14 +93,17 @@ def admit(
         raise ValidationFailed(str(error)) from error
     if repository.is_bare and options.isolation == "none":
         raise InvalidOptions("isolation: a bare repository has no tree to work in")
+    config = _configuration(workspace, repository)
+    options = _within_limits(options, config.values)
     _check_engine(options)
-    _check_gates(options, workspace)
+    _check_gates(options, workspace, merged(config.values["gates"], workspace.gates))
     refuse_caps_that_cannot_be_kept(options, workspace)
     return Admission(
         workspace_id=workspace.id,
         options=options,
         task_ids=task_ids,
         base_branch=repository.branch or "",
+        config=config.as_json(),
     )
 
 
@@ -110,6 +117,15 @@ def engine_options(name: str) -> dict[str, Any]:
         known = ", ".join(("command", *NAMED, *named))
         raise InvalidOptions(f"engine: there is no engine {name!r}; there are: {known}")
     return {"kind": "command", **row.options()}
+
+
+def default_engine(workspace: Workspace) -> str:
+    """What the configuration names, else the only one. Raises what `admit` raises."""
+    try:
+        repository = inspect(Path(workspace.repo_path))
+    except GitError as error:
+        raise ValidationFailed(str(error)) from error
+    return str(_configuration(workspace, repository).values["engine"] or only_engine())
 
 
 def only_engine() -> str:
@@ -134,10 +150,32 @@ def _check_engine(options: BatchOptions) -> None:
         raise InvalidOptions(f"engine: {problem.sentence}")
 
 
-def _check_gates(options: BatchOptions, workspace: Workspace) -> None:
+def _configuration(workspace: Workspace, repository: Repository) -> Effective:
+    try:
+        return effective(workspace, repository)
+    except GitError as error:
+        raise ValidationFailed(str(error)) from error
+    except ConfigInvalid as error:
+        raise ValidationFailed(f"the configuration of {workspace.name}: {error}") from error
+
+
+def _within_limits(options: BatchOptions, values: Mapping[str, Any]) -> BatchOptions:
+    """No limit (0) of a time becomes the one that the configuration sets."""
+    changes: dict[str, Any] = {}
+    for name in BOUNDS:
+        limit, asked = values.get(f"limits.{name}"), getattr(options, name)
+        endless = asked == 0 and name.endswith("_s")
+        if limit is not None and (asked > limit or endless):
+            changes[name] = limit
+    return replace(options, **changes) if changes else options
+
+
+def _check_gates(
+    options: BatchOptions, workspace: Workspace, gates: Sequence[Mapping[str, Any]]
+) -> None:
     """A name nobody knows would otherwise show only after the first agent was paid."""
     try:
-        own = [catalog.workspace_gate(row) for row in workspace.gates]
+        own = [catalog.workspace_gate(row) for row in gates]
         catalog.select(options.gates, Path(workspace.repo_path), own)
     except catalog.GateError as error:
         raise InvalidOptions(f"gates: {error}") from error

@@ -14,6 +14,9 @@ from batches.stages.capture import capture_work
 from batches.stages.gates import verify_tree
 from batches.stages.integrate import integrate_change
 from batches.stages.judge import judge_agent
+from batches.stages.offers import take_offers
+from batches.stages.provision import discard_environments, provision_tree
+from batches.stages.setup import set_up_tree
 from batches.stages.tree import discard_tree, make_tree
 from batches.stages.vet import vet_change
 from batches.supervisor.client import SupervisorStartError
@@ -35,16 +38,20 @@ def run_attempt(context: RunContext) -> RunResult:
         result = of_os_error(error)
     context.flush()  # the tree goes only when the rows say that it is captured and verified
     discard_tree(context)
+    discard_environments(context)
     return context.conclude(result)
 
 
 def _attempt(context: RunContext) -> RunResult:
     tree = make_tree(context)
-    exit_record = run_agent(context, tree)
+    surroundings = provision_tree(context, tree)
+    surroundings = set_up_tree(context, tree, surroundings)
+    exit_record = run_agent(context, tree, surroundings)
     change = capture_work(context, tree)
+    take_offers(context)
     judge_agent(context, exit_record, change)
     vet_change(context, change)
-    verify_tree(context, tree)
+    verify_tree(context, tree, surroundings)
     integrate_change(context, change)
     return completed()
 

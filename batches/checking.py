@@ -6,12 +6,14 @@ from pathlib import Path
 
 from django.db import transaction
 
+from batches.configuration.effective import merged
 from batches.engines.environment import server_path
 from batches.gates import catalog, verify
 from batches.gates.outcomes import GateOutcome, GateResult, Verification, summarize
 from batches.lease import Lease
 from batches.models import Batch, GateRecord, Run
 from batches.persist import persist
+from batches.provisioning.surroundings import NOTHING, Surroundings
 from batches.scope import StopScope
 from batches.supervisor.client import StopRequest
 from tasks.events import types
@@ -29,10 +31,10 @@ def check_tree(
     run_dir: Path,
     run: Run | None = None,
     expected: Collection[str] = (),
+    surroundings: Surroundings = NOTHING,
 ) -> Verification:
     """Runs the batch's gates and records each. Raises GateError, Stopped and LetGo."""
-    own = [catalog.workspace_gate(row) for row in batch.workspace.gates]
-    gates = catalog.select(batch.gates, tree, own, expected=expected)
+    gates = catalog.select(batch.gates, tree, own_gates(batch), expected=expected)
     waived = waived_by(batch)
     if waived:
         return summarize([], waived_by=waived)
@@ -46,13 +48,23 @@ def check_tree(
         tree=tree,
         run_dir=run_dir,
         path=server_path(),
-        should_stop=_stop_request(scope),
+        should_stop=stop_request_of(scope),
         on_result=on_result,
         repository=Path(batch.workspace.repo_path),
+        surroundings=surroundings,
     )
     scope.check()
     verification = summarize(results)
     return replace(verification, reason=stored(verification.reason))
+
+
+def own_gates(batch: Batch) -> list[catalog.Gate]:
+    """Of the configuration that the batch was created with, and above it the workspace's row.
+
+    Raises GateError.
+    """
+    rows = merged(batch.config.get("values", {}).get("gates", []), batch.workspace.gates)
+    return [catalog.workspace_gate(row) for row in rows]
 
 
 def waived_by(batch: Batch) -> str | None:
@@ -63,7 +75,7 @@ def waived_by(batch: Batch) -> str | None:
     return None
 
 
-def _stop_request(scope: StopScope) -> Callable[[], StopRequest | None]:
+def stop_request_of(scope: StopScope) -> Callable[[], StopRequest | None]:
     def should_stop() -> StopRequest | None:
         stop = scope.asked()
         return StopRequest(reason=stop.sentence) if stop else None

@@ -16,6 +16,7 @@ from batches.lease import Lease, read_orders
 from batches.models import Batch, Run
 from batches.models.batch import BatchStatus, Land
 from batches.models.run import RunStatus
+from batches.outfitting import OutfitFailed, discard, outfit
 from batches.persist import persist
 from batches.place import Place
 from batches.reasons import Reason
@@ -109,7 +110,7 @@ def _validate(lease: Lease, place: Place, scope: StopScope) -> Verification:
     """
     try:
         verification = _evidence(lease, place, scope)
-    except (GitError, GateError, SupervisorStartError) as error:
+    except (GitError, GateError, OutfitFailed, SupervisorStartError) as error:
         verification = Verification(state=VerificationState.FAILED, reason=stored(str(error)))
     batch = place.batch
     batch.verification, batch.verification_reason = verification.state, verification.reason
@@ -140,6 +141,7 @@ def _evidence(lease: Lease, place: Place, scope: StopScope) -> Verification:
     trees.remove(tree)
     trees.create(place.store, tree_dir=tree, base=tip, branch="codeframe/validation")
     try:
+        surroundings = outfit(place, lease, scope, tree=tree, commit=tip)
         return check_tree(
             batch=batch,
             lease=lease,
@@ -148,9 +150,11 @@ def _evidence(lease: Lease, place: Place, scope: StopScope) -> Verification:
             tree_hash=tip,
             run_dir=paths.validation_dir(batch.id),
             expected=_expected(batch),
+            surroundings=surroundings,
         )
     finally:
         trees.remove(tree)
+        discard(batch)
 
 
 def _of_last_run(batch: Batch) -> Verification:

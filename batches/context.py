@@ -22,7 +22,7 @@ from costs.pricing import Charge
 from tasks.events import types
 from tasks.events.log import NewEvent, record
 from tasks.models import Task
-from tasks.text import clip, stored
+from tasks.text import clip, storable_json, stored
 
 
 class StageFailed(Exception):
@@ -44,15 +44,17 @@ class RunContext:
     facts: dict[str, Any] = field(default_factory=dict)
     """Columns for the run's end."""
     _open: Stage | None = None
+    _told: bool = True
+    """Whether the row has the open stage's last command."""
     _unsaved: dict[str, Any] = field(default_factory=dict)
     _unsaid: list[NewEvent] = field(default_factory=list)
     _uncharged: list[Charge] = field(default_factory=list)
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str, *, deadline_s: int | None = None) -> Iterator[None]:
         """A row while the block runs. Its end goes with whatever is written next: one transaction
         between two stages."""
-        persist(lambda: self._enter(name))
+        persist(lambda: self._enter(name, deadline_s))
         try:
             yield
         except StageFailed as failure:
@@ -62,6 +64,14 @@ class RunContext:
             self._settle(StageOutcome.INTERRUPTED, str(error))
             raise
         self._settle(StageOutcome.OK, "")
+
+    def add_command(self, command: dict[str, Any]) -> None:
+        """To the stage that is open: a command that has ended, or will not be run."""
+        if self._open is not None:
+            command = storable_json({"stage": self._open.name, **command})
+            self._open.commands = [*self._open.commands, command]
+            self._told = False
+            self.say(types.RUN_COMMAND, {k: v for k, v in command.items() if k != "tail"})
 
     def task(self) -> Task:
         """As it is now. Raises StageFailed when someone deleted it."""
@@ -131,9 +141,9 @@ class RunContext:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _enter(self, name: str) -> None:
+    def _enter(self, name: str, deadline_s: int | None) -> None:
         begin = self._event(types.RUN_STAGE, {"stage": name, "attempt": self.run.attempt})
-        opened = Stage(run=self.run, name=name, started_at=timezone.now())
+        opened = Stage(run=self.run, name=name, started_at=timezone.now(), deadline_s=deadline_s)
         self._write(begin, opened=opened, stage=name)
         self._open = opened
 
@@ -141,7 +151,7 @@ class RunContext:
         """All that was put off, and this, in one transaction."""
         with transaction.atomic():
             self.lease.require()
-            self._write_end()
+            self._write_stage()
             if opened is not None:
                 opened.save(force_insert=True)
             if columns := self._unsaved | facts:
@@ -151,6 +161,7 @@ class RunContext:
         self._unsaved.clear()
         self._uncharged.clear()
         self._unsaid.clear()
+        self._told = True
         if self._open is not None and self._open.ended_at:
             self._open = None
         if charged:
@@ -172,9 +183,9 @@ class RunContext:
             self._open.outcome = outcome
             self._open.detail = clip(stored(detail), 2000)
 
-    def _write_end(self) -> None:
-        if self._open is not None and self._open.ended_at:
-            self._open.save(update_fields=["ended_at", "outcome", "detail"])
+    def _write_stage(self) -> None:
+        if self._open is not None and (self._open.ended_at or not self._told):
+            self._open.save(update_fields=["ended_at", "outcome", "detail", "commands"])
 
     def _event(self, type: str, payload: dict[str, Any]) -> NewEvent:
         return NewEvent(

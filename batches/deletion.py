@@ -64,4 +64,5 @@ def _folders(workspace: Workspace) -> list[Path]:
     batches = Batch.objects.filter(workspace=workspace).values_list("id", flat=True)
     found = [state / kind / run_id.hex for run_id in runs for kind in ("runs", "trees")]
     found += [state / "validations" / batch_id.hex for batch_id in batches]
+    found.append(state / "environments" / workspace.id.hex)
     return [*found, state / "stores" / f"{workspace.id.hex}.git"]

@@ -15,6 +15,7 @@ from batches.errors import Fenced
 from batches.host_slots import slot
 from batches.owner import new_owner
 from batches.persist import persist
+from batches.provisioning.collecting import collect
 from batches.shared import DRAIN, LEAVE, Flag, mark_delivery
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,16 @@ def _execute_to_the_end(batch_id: UUID) -> None:
             return
         if not persist(partial(resume_answered, batch_id, reserve_for=owner)):
             return
+
+
+def collect_garbage() -> None:
+    """Of this machine; one at a time."""
+    mark_delivery()
+    if LEAVE.is_set() or DRAIN.is_set():
+        return
+    with slot("collect", 1) as free:
+        if free:
+            collect()
 
 
 def check_engines() -> None:

@@ -36,5 +36,15 @@ def tree_dir(run_id: UUID) -> Path:
     return state_folder("trees") / run_id.hex
 
 
+def own_environment_dir(run_id: UUID) -> Path:
+    """What is installed for this run alone; removed with its tree."""
+    return state_folder("trees") / f"{run_id.hex}.env"
+
+
+def environments_dir(workspace_id: UUID) -> Path:
+    """Environments that the workspace's runs share, and the caches they are built from."""
+    return state_folder("environments") / workspace_id.hex
+
+
 def validation_dir(batch_id: UUID) -> Path:
     return state_folder("validations", batch_id.hex)

@@ -10,6 +10,7 @@ from batches.lease import Lease
 from batches.models import Batch
 from batches.models.batch import Isolation
 from batches.persist import persist
+from batches.provisioning.preparing import Plan
 from tasks.workspaces import git
 from tasks.workspaces.inspection import inspect
 
@@ -25,6 +26,9 @@ class Place:
         self._begin = threading.Lock()
         self.integrating = threading.Lock()
         """Two results are never merged onto one tip at once."""
+        self.planning = threading.Lock()
+        self.plans: dict[str, Plan] = {}
+        """Environments that a commit asks for; hold `planning`."""
 
     @cached_property
     def _opened(self) -> git.Store:

@@ -5,6 +5,7 @@ from django.urls import path
 from batches.api import (
     artefacts,
     batches,
+    configuration,
     engines,
     execute,
     members,
@@ -28,6 +29,13 @@ urlpatterns = [
     path("workspaces/<uuid:workspace_id>", workspaces.WorkspaceView.as_view()),
     path("workspaces/<uuid:workspace_id>/members", members.MembersView.as_view()),
     path("workspaces/<uuid:workspace_id>/members/<str:username>", members.MemberView.as_view()),
+    path("workspaces/<uuid:workspace_id>/config", configuration.ConfigView.as_view()),
+    path("workspaces/<uuid:workspace_id>/config/trust", configuration.TrustView.as_view()),
+    path("workspaces/<uuid:workspace_id>/recipe", configuration.RecipeView.as_view()),
+    path(
+        "workspaces/<uuid:workspace_id>/recipe/<int:command_id>",
+        configuration.RecipeCommandView.as_view(),
+    ),
     path("tasks", task_views.TasksView.as_view()),
     path("tasks/execute", execute.ExecuteView.as_view()),
     path("tasks/approve", batch_tasks.ApproveView.as_view()),

@@ -231,6 +231,30 @@ SPOOL_BYTES = env.integer(
     minimum=64 * 1024,
 )
 
+DISK_FLOOR_BYTES = env.integer(
+    "CODEFRAME_DISK_FLOOR_BYTES",
+    2 * 1024**3,
+    "Disk space that building an environment must leave free",
+)
+ENVIRONMENT_QUOTA_BYTES = env.integer(
+    "CODEFRAME_ENVIRONMENT_QUOTA_BYTES",
+    20 * 1024**3,
+    "What shared environments may take together; those unused the longest go first",
+)
+ENVIRONMENT_DAYS = env.integer(
+    "CODEFRAME_ENVIRONMENT_DAYS", 14, "An environment unused this long is removed", minimum=1
+)
+PROVISION_PASS_ENV = env.names(
+    "CODEFRAME_PROVISION_PASS_ENV",
+    "",
+    "Variables let through to what builds environments, for example PIP_INDEX_URL",
+)
+SETUP_ADDRESSES = env.names(
+    "CODEFRAME_SETUP_ADDRESSES",
+    "",
+    "Indexes and addresses that set-up commands may install from, besides the default ones",
+)
+SETUP_APT = env.flag("CODEFRAME_SETUP_APT", "Let set-up commands install packages of the system")
 ENGINE_PROGRAMS = {
     "claude": env.text("CODEFRAME_CLAUDE", "", "Path of Claude Code; empty: claude on the PATH"),
     "codex": env.text("CODEFRAME_CODEX", "", "Path of Codex; empty: codex on the PATH"),

@@ -40,8 +40,17 @@ class WorkspaceAdmin(LargeTableAdmin):
     list_display = ["name", "repo_path", "host", "gates_waived", "created_at"]
     list_filter = ["gates_waived", "host"]
     search_fields = ["name", "repo_path"]
-    fields = ["name", "repo_path", "host", "gates", "gates_waived", "created_at", "updated_at"]
-    readonly_fields = ["repo_path", "gates", "created_at", "updated_at"]
+    fields = [
+        "name",
+        "repo_path",
+        "host",
+        "gates",
+        "gates_waived",
+        "config",
+        "created_at",
+        "updated_at",
+    ]
+    readonly_fields = ["repo_path", "gates", "config", "created_at", "updated_at"]
 
     def view_on_site(self, obj: Workspace) -> str:
         return reverse("workspace", args=[obj.id])

@@ -14,6 +14,7 @@ from django_q.signals import pre_execute
 from django_q.tasks import async_task
 
 RUN_BATCH = "batches.jobs.run_from_queue"
+COLLECT = "batches.jobs.collect_garbage"
 
 
 CHECK_ENGINES = "batches.jobs.check_engines"
@@ -38,6 +39,12 @@ def send_batch(batch_id: UUID, *, host: str = "") -> None:
 def _send(batch_id: UUID, host: str) -> None:
     where = {"cluster": host} if host else {}
     async_task(RUN_BATCH, str(batch_id), task_name=f"batch {batch_id.hex[:8]}", **where)
+
+
+def send_collection(*, host: str = "") -> None:
+    """A worker process of this machine tidies up; a message that is lost is sent again later."""
+    where = {"cluster": host} if host else {}
+    async_task(COLLECT, task_name="collect garbage", **where)
 
 
 def acknowledge_at_start(sender: Any, func: Any, task: dict[str, Any], **extra: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from rest_framework.request import Request
 
-from batches.admission import engine_options, only_engine
+from batches.admission import default_engine, engine_options
 from batches.engines.template import CommandError, parse_command
 from batches.errors import InvalidOptions
 from batches.options import BatchOptions
@@ -32,7 +32,7 @@ def options_of(request: Request, workspace: Workspace, given: Mapping[str, Any])
             _refuse(next(iter(extra)), "belongs to command; an engine has its own")
         if engine == "command":
             _refuse("command", "is what the engine named command needs")
-        engine = engine or only_engine()
+        engine = engine or default_engine(workspace)
         chosen = engine_options(engine)
     retries = fields.pop("retry_count")
     return BatchOptions(engine=engine, engine_options=chosen, max_retries=retries, **fields)

@@ -114,6 +114,8 @@ def _stage(stage: Any) -> dict[str, Any]:
         "name": stage.name,
         "outcome": stage.outcome,
         "detail": stage.detail,
+        "deadline_s": stage.deadline_s,
+        "commands": stage.commands,
         "started_at": stage.started_at.isoformat(),
         "ended_at": stage.ended_at.isoformat() if stage.ended_at else None,
     }

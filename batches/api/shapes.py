@@ -41,6 +41,10 @@ class StageShape(Shape):
     name = text()
     outcome = text()
     detail = text()
+    deadline_s = maybe(serializers.IntegerField)
+    commands = serializers.ListField(
+        child=serializers.DictField(), help_text="What it ran, or did not: command, outcome, tail"
+    )
     started_at = serializers.DateTimeField()
     ended_at = maybe(serializers.DateTimeField)
 

@@ -4,9 +4,12 @@ from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db import transaction
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from batches.configuration.changing import set_config
 from batches.deletion import remove_workspace
 from tasks.access import require_role
 from tasks.api.base import ApiView
@@ -120,6 +123,9 @@ class WorkspaceView(WorkspaceBase):
     class Input(StrictSerializer):
         name = StrictText(max_length=100, required=False)
         gates_waived = StrictBoolean(required=False)
+        config = serializers.DictField(
+            required=False, help_text="All keys of the database's part, docs/configuration.md"
+        )
 
     @describe("read_workspace", "One workspace", returns=WorkspaceShape)
     def get(self, request: Request, workspace_id: UUID) -> Response:
@@ -127,7 +133,7 @@ class WorkspaceView(WorkspaceBase):
 
     @describe(
         "change_workspace",
-        "Rename it, or declare that results need no gates",
+        "Rename it, declare that results need no gates, or set its configuration",
         returns=WorkspaceShape,
         takes=Input,
         errors=(409,),
@@ -136,7 +142,13 @@ class WorkspaceView(WorkspaceBase):
     def patch(self, request: Request, workspace_id: UUID) -> Response:
         workspace = self.row(workspace_id)
         given = read_input(self.Input, request.data)
-        change_workspace(workspace=workspace, changes=given, by=request.user.get_username())
+        by = request.user.get_username()
+        config = given.pop("config", None)
+        with transaction.atomic():
+            if config is not None:
+                set_config(workspace=workspace, config=config, by=by)
+            if given:
+                change_workspace(workspace=workspace, changes=given, by=by)
         return Response(workspace_object(workspace))
 
     @describe(

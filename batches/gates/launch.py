@@ -6,6 +6,7 @@ from pathlib import Path
 from batches.engines.environment import build_environment, prepare_folders
 from batches.gates.catalog import Gate
 from batches.gates.tools import Tool
+from batches.provisioning.surroundings import NOTHING, Surroundings
 from batches.supervisor.record import LaunchSpec
 
 SPOOL_BYTES = 8 * 1024 * 1024
@@ -14,11 +15,21 @@ GRACE_S = 5.0
 ORPHAN_S = 30.0
 
 
-def launch_spec(gate: Gate, tool: Tool, *, tree: Path, folder: Path, path: str) -> LaunchSpec:
+def launch_spec(
+    gate: Gate,
+    tool: Tool,
+    *,
+    tree: Path,
+    folder: Path,
+    path: str,
+    surroundings: Surroundings = NOTHING,
+) -> LaunchSpec:
+    path = surroundings.path(path)
+    env = _environment(gate, tool, tree=tree, folder=folder, path=path)
     return LaunchSpec(
         argv=_argv(gate, tool, folder),
         cwd=str(tree),
-        env=_environment(gate, tool, tree=tree, folder=folder, path=path),
+        env={**surroundings.variables, **env},
         deadline_s=gate.timeout_s,
         grace_s=GRACE_S,
         spool_bytes=SPOOL_BYTES,

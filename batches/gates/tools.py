@@ -1,7 +1,9 @@
-"""Where a gate's program is: the tree's environment, the repository's, then the given PATH."""
+"""Where a gate's program is: an environment made for the tree, the tree's own, the repository's,
+then the given PATH."""
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +26,21 @@ class Tool:
         return self.bin / "python"
 
 
-def find_tool(program: str, *, tree: Path, repository: Path | None, path: str) -> Tool | None:
+def find_tool(
+    program: str,
+    *,
+    tree: Path,
+    repository: Path | None,
+    path: str,
+    bins: Sequence[Path] = (),
+) -> Tool | None:
+    """`bins` are of the environment that was made for the tree, and come first."""
     if "/" in program:
         named = tree / program
         return Tool(program=named, of_tree=True) if _runs(named) else None
+    for folder in bins:
+        if _runs(folder / program):
+            return Tool(program=folder / program, bin=folder)
     for root in (tree, repository):
         tool = root and _in_environment_of(root, program, of_tree=root == tree)
         if tool:

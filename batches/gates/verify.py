@@ -13,6 +13,7 @@ from batches.gates.launch import launch_spec
 from batches.gates.outcomes import GateOutcome, GateResult
 from batches.gates.tools import Tool, find_tool
 from batches.gates.tree_state import changed_paths, tree_state
+from batches.provisioning.surroundings import NOTHING, Surroundings
 from batches.supervisor import client, spool
 from batches.supervisor.client import Chunk, StopRequest
 from batches.supervisor.record import Cause, ExitRecord
@@ -30,6 +31,7 @@ class _Place:
     path: str
     repository: Path | None
     should_stop: ShouldStop
+    surroundings: Surroundings
 
 
 def run_gates(
@@ -41,11 +43,13 @@ def run_gates(
     should_stop: ShouldStop,
     on_result: Callable[[GateResult], None] | None = None,
     repository: Path | None = None,
+    surroundings: Surroundings = NOTHING,
 ) -> list[GateResult]:
     """One result per gate, whatever happens; raises SupervisorStartError when the host is unfit.
 
-    `repository` is where the tree came from, whose virtual environment serves when the tree has
-    none. After a stop the rest is listed as cancelled.
+    `surroundings` are of the environment made for the tree. `repository` is where it came from,
+    whose virtual environment serves when the tree has none. After a stop the rest is listed as
+    cancelled.
     """
     place = _Place(
         tree=tree,
@@ -53,6 +57,7 @@ def run_gates(
         path=absolute_path(path),
         repository=repository,
         should_stop=should_stop,
+        surroundings=surroundings,
     )
     results: list[GateResult] = []
     stopped = False
@@ -72,7 +77,13 @@ def run_gates(
 
 
 def _result(gate: Gate, place: _Place) -> GateResult:
-    tool = find_tool(gate.program, tree=place.tree, repository=place.repository, path=place.path)
+    tool = find_tool(
+        gate.program,
+        tree=place.tree,
+        repository=place.repository,
+        path=place.path,
+        bins=place.surroundings.bins,
+    )
     if tool is None:
         return GateResult(
             name=gate.name,
@@ -110,7 +121,14 @@ def _run(gate: Gate, tool: Tool, place: _Place) -> GateResult:
 
 def _supervised(gate: Gate, tool: Tool, place: _Place) -> tuple[Path, ExitRecord]:
     folder = _empty_folder(place.run_dir / "gates" / gate.name)
-    spec = launch_spec(gate, tool, tree=place.tree, folder=folder, path=place.path)
+    spec = launch_spec(
+        gate,
+        tool,
+        tree=place.tree,
+        folder=folder,
+        path=place.path,
+        surroundings=place.surroundings,
+    )
     return folder, client.run_to_end(folder, spec, should_stop=place.should_stop)
 
 

@@ -71,6 +71,7 @@ def create_batch(
                 origin=origin,
                 created_by=created_by,
                 base_branch=admission.base_branch,
+                config=admission.config,
                 lease_owner=reserve_for,
                 lease_expires_at=lease_end() if reserve_for else None,
                 provider=_provider(admission.options),
@@ -90,12 +91,21 @@ def create_batch(
             )
             if send:
                 _send(batch)
-            record(workspace_id=workspace.id, events=[_created(batch), *events])
+            record(workspace_id=workspace.id, events=[_created(batch), *_ignored(batch), *events])
     except IntegrityError as error:
         # SQLite has no row locks: there the constraint alone says who came first.
         refuse_when_busy(admission.workspace_id)
         raise error
     return batch
+
+
+def _ignored(batch: Batch) -> list[NewEvent]:
+    """A file that is there and does not hold is not passed over in silence."""
+    file = batch.config.get("file", {})
+    if file.get("state") not in ("untrusted", "invalid"):
+        return []
+    payload = {"why": file["state"], "digest": file["digest"], "problem": file["problem"]}
+    return [NewEvent(type=types.BATCH_CONFIG_IGNORED, batch_id=batch.id, payload=payload)]
 
 
 def _provider(options: BatchOptions) -> str:

@@ -65,7 +65,7 @@ def end_run(run: Run, result: RunResult, *, superseded: bool = False) -> NewEven
         **result.facts,
     )
     if result.stage is not None:
-        result.stage.save(update_fields=["ended_at", "outcome", "detail"])
+        result.stage.save(update_fields=["ended_at", "outcome", "detail", "commands"])
     payload = {"reason": reason, "message": message, "attempt": run.attempt}
     return run_event(f"RUN_{result.status}", run, payload)
 

@@ -112,6 +112,12 @@ class Batch(models.Model):
         max_digits=11, decimal_places=4, null=True, blank=True, help_text="Dollars; empty is none"
     )
 
+    config = models.JSONField(
+        default=dict, blank=True, help_text="The workspace's configuration when it was created"
+    )
+    environments = models.JSONField(
+        default=list, blank=True, help_text="Those its validation works in, as of a run"
+    )
     base_branch = models.CharField(max_length=500, blank=True, help_text="Empty: detached head")
     base_commit = models.CharField(max_length=64, blank=True)
     integrated_commit = models.CharField(

@@ -77,6 +77,9 @@ class Run(models.Model):
     expected_gates = models.JSONField(
         default=list, blank=True, help_text="Gates the base asks for; the agent cannot drop them"
     )
+    environments = models.JSONField(
+        default=list, blank=True, help_text="Those it works in: [{tool, key, own}]"
+    )
     capture_commit = models.CharField(max_length=64, blank=True)
     integrated_commit = models.CharField(
         max_length=64, blank=True, help_text="Written before the branch moves, so a crash shows"

@@ -18,6 +18,12 @@ class Stage(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=11, choices=StageOutcome.choices, blank=True)
     detail = models.TextField(blank=True)
+    deadline_s = models.PositiveIntegerField(null=True, blank=True)
+    commands = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="[{command, outcome, exit_code, seconds, log, tail}], those not run too",
+    )
 
     class Meta:
         ordering = ["run", "id"]

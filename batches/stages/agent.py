@@ -17,8 +17,10 @@ from batches.keys import load_keys
 from batches.models import Run
 from batches.output import recorded_offsets
 from batches.persist import persist
+from batches.provisioning.surroundings import Surroundings
 from batches.reasons import Reason
 from batches.results import failed
+from batches.stages.offers import OFFERS, offers_file
 from batches.supervisor import client
 from batches.supervisor.client import ExitRecord, LaunchSpec, StopRequest
 from tasks.events import types
@@ -26,7 +28,7 @@ from tasks.events import types
 SLOT_POLL_SECONDS = 0.2
 
 
-def run_agent(context: RunContext, tree: Path) -> ExitRecord:
+def run_agent(context: RunContext, tree: Path, surroundings: Surroundings) -> ExitRecord:
     """Raises StageFailed when it cannot be started; however it ends, its record is returned."""
     run_dir = paths.agent_dir(context.run.id)
     record = client.read_exit(run_dir)
@@ -35,7 +37,8 @@ def run_agent(context: RunContext, tree: Path) -> ExitRecord:
     with context.stage("agent"):
         handle = client.adopt(run_dir) if context.run.agent_started else None
         offsets = recorded_offsets(context.run.id) if handle else {}
-        record = _follow(context, handle or _start(context, tree, run_dir), offsets)
+        handle = handle or _start(context, tree, run_dir, surroundings)
+        record = _follow(context, handle, offsets)
         client.forget_environment(run_dir)
     return _noted(context, record)
 
@@ -45,14 +48,17 @@ def _noted(context: RunContext, record: ExitRecord) -> ExitRecord:
     return record
 
 
-def _start(context: RunContext, tree: Path, run_dir: Path) -> client.Handle:
+def _start(
+    context: RunContext, tree: Path, run_dir: Path, surroundings: Surroundings
+) -> client.Handle:
     """Waits for one of the machine's slots; the supervisor then holds it, whoever follows."""
     slot = _wait_for_slot(context)
     try:
         context.scope.check()
         launch = _prepare(context, tree, run_dir)
         context.save(agent_started=True)
-        return client.start(run_dir, _spec(context, tree, launch), hold_fd=slot)
+        env = surroundings.applied_to(launch.env) | {OFFERS: str(offers_file(context))}
+        return client.start(run_dir, _spec(context, tree, launch, env), hold_fd=slot)
     finally:
         os.close(slot)
 
@@ -108,12 +114,12 @@ def _prepare(context: RunContext, tree: Path, run_dir: Path) -> Launch:
         raise StageFailed(failed(refused.reason, refused.sentence)) from refused
 
 
-def _spec(context: RunContext, tree: Path, launch: Launch) -> LaunchSpec:
+def _spec(context: RunContext, tree: Path, launch: Launch, env: dict[str, str]) -> LaunchSpec:
     batch = context.batch
     return LaunchSpec(
         argv=launch.argv,
         cwd=str(tree),
-        env=dict(launch.env),
+        env=env,
         stdin_path=str(launch.stdin_path) if launch.stdin_path else None,
         deadline_s=batch.timeout_s or None,
         silence_s=batch.stall_timeout_s or None,

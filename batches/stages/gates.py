@@ -7,11 +7,12 @@ from batches.checking import check_tree
 from batches.context import RunContext, StageFailed
 from batches.gates.catalog import GateError
 from batches.gates.outcomes import VerificationState
+from batches.provisioning.surroundings import Surroundings
 from batches.reasons import Reason
 from batches.results import failed
 
 
-def verify_tree(context: RunContext, tree: Path) -> None:
+def verify_tree(context: RunContext, tree: Path, surroundings: Surroundings) -> None:
     """Raises StageFailed when a gate failed; an unverified run goes on and says so."""
     run = context.run
     if run.verification:
@@ -28,6 +29,7 @@ def verify_tree(context: RunContext, tree: Path) -> None:
                 run_dir=paths.run_dir(run.id),
                 run=run,
                 expected=run.expected_gates,
+                surroundings=surroundings,
             )
         except GateError as error:
             raise StageFailed(failed(Reason.GATE_FAILED, str(error))) from error

@@ -2,6 +2,7 @@
 
 from batches.context import RunContext, StageFailed
 from batches.integration import changes, vetting
+from batches.integration.protecting import protecting
 from batches.models import Finding
 from batches.persist import persist
 from batches.reasons import Reason
@@ -9,6 +10,7 @@ from batches.results import failed
 from batches.shown import adds_secret
 from batches.stages.capture import Change
 from batches.stages.judge import DENIED
+from batches.stages.provision import config_of
 from costs import redaction
 from tasks.text import stored
 from tasks.workspaces.git import Store
@@ -24,7 +26,8 @@ def vet_change(context: RunContext, change: Change) -> None:
         listed = change.paths
         if listed is None:
             listed = changes.list_changes(store, base=change.base, commit=change.commit)
-        findings = vetting.vet(store, commit=change.commit, changes=listed)
+        rules = [*vetting.RULES, *protecting(config_of(context).get("protected_paths", []))]
+        findings = vetting.vet(store, commit=change.commit, changes=listed, rules=rules)
         findings += _leaked(store, change)
         if findings:
             persist(lambda: _record(context, findings))

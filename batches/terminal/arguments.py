@@ -4,7 +4,7 @@ import argparse
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from batches.admission import engine_options, only_engine
+from batches.admission import default_engine, engine_options
 from batches.engines.template import CommandError, parse_command
 from batches.errors import InvalidOptions
 from batches.gates import catalog
@@ -19,6 +19,7 @@ from batches.options import (
     is_budget,
 )
 from tasks.console import at_least
+from tasks.models import Workspace
 
 OF_COMMAND = {"prompt_via": "--prompt-via", "pass_env": "--pass-env"}
 
@@ -142,9 +143,9 @@ def _add_limits(group: Any, defaults: BatchOptions) -> None:
     )
 
 
-def batch_options(**options: Any) -> BatchOptions:
+def batch_options(workspace: Workspace, **options: Any) -> BatchOptions:
     """Raises InvalidOptions with one sentence."""
-    name, engine = _engine(**options)
+    name, engine = _engine(workspace, **options)
     try:
         gates = catalog.parse_policy(options["gates"])
     except catalog.GateError as error:
@@ -179,7 +180,9 @@ def dollars(text: str) -> Decimal:
     return value
 
 
-def _engine(*, engine: str, command: str, **options: Any) -> tuple[str, dict[str, Any]]:
+def _engine(
+    workspace: Workspace, *, engine: str, command: str, **options: Any
+) -> tuple[str, dict[str, Any]]:
     if command:
         if engine not in ("", "command"):
             raise InvalidOptions("--engine and --command exclude each other")
@@ -189,7 +192,7 @@ def _engine(*, engine: str, command: str, **options: Any) -> tuple[str, dict[str
         raise InvalidOptions(f"{given[0]} belongs to --command; an engine has its own")
     if engine == "command":
         raise InvalidOptions('--engine command needs --command "..."')
-    name = engine or _only_engine()
+    name = engine or _default_engine(workspace)
     return name, engine_options(name)
 
 
@@ -203,9 +206,9 @@ def _command_line(
     return {"argv": argv, "prompt_via": prompt_via or "file", "pass_env": pass_env}
 
 
-def _only_engine() -> str:
+def _default_engine(workspace: Workspace) -> str:
     try:
-        return only_engine()
+        return default_engine(workspace)
     except InvalidOptions:
         raise InvalidOptions(
             'say which agent: --engine NAME (manage.py engines) or --command "..."'

@@ -19,6 +19,8 @@ RUN_TEXT = {
     types.RUN_STARTED: "started, attempt {attempt}",
     types.RUN_STAGE: "{stage}",
     types.RUN_WAITING: "waits for an agent slot, {limit} run on this machine",
+    types.RUN_COMMAND: "{command}: {outcome} after {seconds:.1f} s",
+    types.RUN_ENVIRONMENT: "{tool} environment built in {seconds:.1f} s",
     types.RUN_CAPTURED: "work saved as {commit:.10} (files: {files}, +{insertions} -{deletions})",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
     types.RUN_USAGE: "tokens in {input_tokens:,}, cached {cached:,}, out {output_tokens:,}; {cost}",
@@ -45,6 +47,8 @@ BATCH_TEXT = {
     types.BATCH_VALIDATED: "validation: {verification}, {reason}",
     types.BATCH_LANDED: "landing: {outcome}, {detail}",
     types.RUN_GATE: "gate {gate}: {outcome}, {summary}",
+    types.RUN_ENVIRONMENT: "{tool} environment built in {seconds:.1f} s",
+    types.BATCH_CONFIG_IGNORED: ".codeframe/config.yaml does not hold: {why} {problem}",
 }
 
 
@@ -104,6 +108,8 @@ def describe(event: Event) -> str:
         return ""
     if event.type in types.FINAL_BATCH_EVENTS:
         return event.type.removeprefix("BATCH_")
+    if event.type == types.RUN_WAITING and event.payload.get("for") == "environment":
+        return "waits for an environment that another run builds"
     table = RUN_TEXT if event.run_id else BATCH_TEXT
     template = table.get(event.type)
     if template is None:

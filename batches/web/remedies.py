@@ -16,7 +16,7 @@ ADVICE: dict[str, str] = {
     Reason.AUTH: "Sign the engine in again on the server, then retry.",
     Reason.RATE_LIMITED: "Wait until the provider's limit is reset, then retry.",
     Reason.NO_CHANGES: "Say in the task what is to change, or that it need change nothing.",
-    Reason.SETUP_FAILED: "See the set-up's output; put the project's set-up right and retry.",
+    Reason.SETUP_FAILED: "Mend the project's set-up, or set environment.tools: none; then retry.",
     Reason.VETTING_REFUSED: "The findings name the files; change the task, or allow them.",
     Reason.GATE_FAILED: "The failed gate says what is wrong; a retry tells it to the agent.",
     Reason.CONFLICT: "A retry does it again on top of the work that was integrated first.",

@@ -119,6 +119,7 @@ def workspace_object(workspace: Workspace) -> dict[str, Any]:
         "host": workspace.host or None,
         "gates": workspace.gates,
         "gates_waived": workspace.gates_waived,
+        "config": workspace.config,
         "created_at": workspace.created_at.isoformat(),
         "updated_at": workspace.updated_at.isoformat(),
     }

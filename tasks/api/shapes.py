@@ -132,6 +132,7 @@ class WorkspaceShape(Shape):
     host = maybe(serializers.CharField)
     gates = serializers.ListField(child=serializers.DictField())
     gates_waived = serializers.BooleanField()
+    config = serializers.DictField(help_text="The database's part, by dotted key")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
 

@@ -18,6 +18,9 @@ class Workspace(models.Model):
     gates_waived = models.BooleanField(
         default=False, help_text="Declared to need no gates: results are waived, not unverified"
     )
+    config = models.JSONField(
+        default=dict, blank=True, help_text="By dotted key; above the repository's own file"
+    )
     time_zone = models.CharField(
         max_length=64, default="UTC", help_text="Its days and months, of caps and of reports"
     )

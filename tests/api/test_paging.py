@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from batches.models import Run
+from batches.models import RecipeCommand, Run
 from codeframe_site.models import Scope
 from codeframe_site.tokens import make_token
 from costs.ledger import Account
@@ -53,12 +53,14 @@ LISTS: dict[str, tuple[str, str, list[str]]] = {
     "blockers?workspace=shop": ("blockers", "id", ["created", "-created"]),
     "tokens": ("tokens", "id", ["created", "-created", "name"]),
     "workspaces/{workspace}/members": ("members", "username", ["created", "-created"]),
+    "workspaces/{workspace}/recipe": ("commands", "id", ["created", "-created"]),
 }
 
 
 def fill(shop: Workspace) -> dict[str, object]:
     for number in range(6):
         known_workspace(f"w{number}")
+        RecipeCommand.objects.create(workspace=shop, text=f"pip install p{number}")
         batch_row(shop)
         make_token(user=person("ada"), name="same name", scope=Scope.READ)
         Membership.objects.create(workspace=shop, user=person(f"p{number}"))
@@ -147,7 +149,7 @@ COUNTS = {
     "tasks/{task}": 2,
     "tasks/{task}/runs": 3,
     "batches?limit=100": 4,
-    "batches/{batch}": 3,
+    "batches/{batch}": 4,
     "batches/{batch}/runs?limit=100": 3,
     "runs/{run}": 5,
     "blockers?limit=1000": 3,

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from batches.configuration.keys import KEYS
 from batches.models.batch import BATCH_TRANSITIONS
 from batches.models.run import RUN_TRANSITIONS
 from tasks.events import types
@@ -74,6 +75,15 @@ def _read_settings(folder: str) -> dict[str, tuple[str, str]]:
     return read
 
 
+def configuration_table() -> str:
+    lines = ["| key | default | what it does | example |", "|---|---|---|---|"]
+    for key in KEYS:
+        default = "none" if key.default in (None, "", []) else f"`{json.dumps(key.default)}`"
+        about = key.about.replace("|", "\\|")
+        lines.append(f"| `{key.name}` | {default} | {about} | `{key.example}` |")
+    return "\n".join(lines)
+
+
 def event_names() -> list[str]:
     """In the order of tasks/events/types.py."""
     return [value for name, value in vars(types).items() if name.isupper() and name == value]
@@ -98,5 +108,6 @@ def everything(folder: str) -> Iterator[str]:
     for name in TABLES:
         yield f"docs/states.md, {name}:\n\n{state_table(name)}\n"
     yield f"docs/settings.md:\n\n{settings_table(folder)}\n"
+    yield f"docs/configuration.md:\n\n{configuration_table()}\n"
     missing = [name for name in event_names() if name not in documented_events()]
     yield f"docs/events.md lacks: {', '.join(missing) or 'nothing'}\n"

@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from batches.configuration.keys import KEYS
+from batches.options import BOUNDS
 from tests.architecture.pages import (
     TABLES,
+    configuration_table,
     documented_events,
     event_names,
     page,
     settings_table,
     state_table,
 )
-from tests.architecture.source import ROOT
+from tests.architecture.source import ROOT, product
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -25,6 +28,24 @@ def test_the_page_of_states_holds_the_table(name: str) -> None:
 
 def test_the_page_of_settings_lists_exactly_what_is_read(tmp_path: Path) -> None:
     assert _tables(page("settings.md")) == [settings_table(str(tmp_path))]
+
+
+def test_the_page_of_configuration_lists_exactly_the_keys_there_are() -> None:
+    assert _tables(page("configuration.md")) == [configuration_table()]
+
+
+def test_every_key_of_the_configuration_is_read_somewhere() -> None:
+    sources = [
+        s.path.read_text(encoding="utf-8") for s in product() if "configuration/keys" not in s.name
+    ]
+    limits = {key.name for key in KEYS if key.name.startswith("limits.")}
+    unread = [
+        key.name
+        for key in KEYS
+        if key.name not in limits and not any(f'"{key.name}"' in text for text in sources)
+    ]
+    assert unread == []
+    assert {name.removeprefix("limits.") for name in limits} == set(BOUNDS)
 
 
 def test_the_page_of_events_lists_exactly_the_names_there_are() -> None:

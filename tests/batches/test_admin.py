@@ -11,9 +11,10 @@ from django.utils import timezone
 from django_q.models import OrmQ
 from pytest_django import DjangoAssertNumQueries
 
-from batches.models import Batch, CommandEngine
+from batches.models import Batch, CommandEngine, RecipeCommand
 from tasks import admin_kit
 from tasks.models import AuditEntry
+from tests.api.rows import known_workspace
 from tests.codeframe_site.rows import batch_row, many_runs, run_row, workspace_row
 from tests.factories import make_batch, make_task, make_workspace
 
@@ -21,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 BATCHES = "/admin/batches/batch/"
 RUNS = "/admin/batches/run/"
+RECIPE = "/admin/batches/recipecommand/"
 ENGINES = "/admin/batches/commandengine/"
 
 
@@ -60,6 +62,25 @@ def test_a_batch_is_resumed_and_a_second_one_refused_in_words(
     assert f"batch {batch.short_id} is PENDING in this workspace" in (
         act(staff, BATCHES, "resume", other)
     )
+
+
+def test_offered_set_up_commands_are_decided_on_and_more_than_allowed_refused(
+    staff: Client,
+) -> None:
+    workspace = known_workspace()
+    rows = [
+        RecipeCommand.objects.create(workspace=workspace, text=f"pip install p{n}")
+        for n in range(13)
+    ]
+    told = act(staff, RECIPE, "approve", *rows)
+    assert "12 approved" in told
+    assert "12 set-up commands are approved already" in told
+    assert "1 refused" in act(staff, RECIPE, "refuse", rows[5])
+    decided = dict(RecipeCommand.objects.values_list("text", "decision"))
+    assert decided["pip install p5"] == "refused"
+    assert list(decided.values()).count("approved") == 11
+    for name in ("environment", "trustedconfig", "recipecommand"):
+        assert staff.get(f"/admin/batches/{name}/?q=abcd").status_code == 200
 
 
 def test_a_run_is_told_to_stop(staff: Client) -> None:

@@ -18,8 +18,8 @@ BEGIN = NOW - timedelta(seconds=1000)
 
 
 def paid(run: Run, dollars: str | None) -> None:
-    workspace_id = run.batch.workspace_id
-    charge(Account(workspace_id=workspace_id, run_id=run.id, batch_id=run.batch_id), dollars)
+    account = Account(workspace_id=run.batch.workspace_id, run_id=run.id, batch_id=run.batch_id)
+    charge(account, dollars, call_id=str(run.id))
 
 
 def test_nothing_is_known_before_a_run_has_completed() -> None:

@@ -4,13 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from batches.web.artefacts import outputs, patch
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from batches import paths, shown
-from batches.models import Batch, Finding, Run
+from batches.models import Batch, Finding, RecipeCommand, Run
+from batches.web.output import window
 from costs import redaction, secrets
 from tasks.models import Workspace
 from tests.batches.conducting import reasons, run_batch
@@ -71,9 +73,10 @@ def test_output_errors_and_events_hold_a_mask(workspace: Workspace) -> None:
     assert VALUE in "".join(file.read_text() for file in raw)
     assert VALUE not in everywhere()
     assert "*" * len(VALUE) in run.message
-    shown_outputs = [output.text for output in outputs(run)]
-    assert shown_outputs
-    assert VALUE not in "".join(shown_outputs)
+    for stream in ("stdout", "stderr"):
+        data = b"".join(chunk.data for chunk in window.read(paths.agent_dir(run.id), stream, 0, 99))
+        assert b"*" * len(VALUE) in data
+        assert VALUE.encode() not in data
     for start in range(0, 60, 7):
         assert VALUE.encode() not in shown.read_output(run, "stdout", start, 40).data
     pieces = [shown.read_output(run, "stdout", at, 5) for at in range(0, 80, 5)]
@@ -87,10 +90,20 @@ def test_a_change_with_a_key_in_it_is_refused_and_shown_masked(
     assert reasons(batch) == {"leak": "vetting_refused"}
     assert Finding.objects.get().rule == "secret"
     run = Run.objects.get()
-    text = "\n".join(line for _, line in patch(run).lines)
+    client.force_login(User.objects.create_superuser("ada", password="x"))
+    response = client.get(reverse("run-patch", args=[run.id]))
+    assert response.status_code == 200
+    text = response.content.decode()
     assert "config.txt" in text
     assert "+key=" + "*" * len(VALUE) in text
     assert VALUE not in text
+    assert VALUE not in everywhere()
+
+
+def test_a_set_up_command_with_a_key_in_it_is_not_kept(workspace: Workspace) -> None:
+    offers = f"pip install tiny\\npip install ${NAME}\\n"
+    run_with_key(workspace, f'sh "printf \\"{offers}\\" > $CODEFRAME_SETUP_FILE"', "write a x")
+    assert [row.text for row in RecipeCommand.objects.all()] == ["pip install tiny"]
     assert VALUE not in everywhere()
 
 

@@ -85,7 +85,7 @@ class Command(BatchCommand):
     def _run_batch(self, **options: Any) -> int:
         _check_choice(**options)
         workspace = workspace_named(options.pop("workspace"))
-        admission = admit(workspace=workspace, options=batch_options(**options))
+        admission = admit(workspace=workspace, options=batch_options(workspace, **options))
         if options["dry_run"]:
             return self._show_plan(workspace, admission, **options)
         if options["detach"]:

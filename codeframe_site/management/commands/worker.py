@@ -24,14 +24,16 @@ from batches import engine_versions, recovery, worker_files
 from batches.models import Batch
 from batches.shared import DRAIN, LEAVE, last_delivery
 from codeframe_site.connections import keep_own
+from tasks import queue
 from tasks.console import ConsoleCommand
-from tasks.queue import send_engine_check
 
 RECOVERY_SECONDS = 5.0
 STOP_SECONDS = 4.0
 """Under the five seconds that a process manager such as honcho waits before it kills."""
 WEDGED_SECONDS = 5.0
 """A sent message that reached no process for this long means that the queue hands out nothing."""
+COLLECT_SECONDS = 600.0
+"""How often environments that nobody needs are looked for, by a process of the queue."""
 POLL_SECONDS = 0.1
 PR_SET_PDEATHSIG = 1
 EXIT_SENTINEL_DIED = 70
@@ -107,6 +109,7 @@ class _Worker:
         self._sent_at = 0.0
         self._sent: list[Batch] = []
         self._cluster: Any = None
+        self._collected = time.monotonic()
 
     def run(self) -> int:
         self._start()
@@ -138,6 +141,7 @@ class _Worker:
                 self._replace()
             sent = recovery.recover()
             self._ask_engines()
+            self._collect()
         except DatabaseError as error:
             sys.stderr.write(f"recovery: {error}\n")
             connection.close()
@@ -153,7 +157,12 @@ class _Worker:
             sys.stderr.write(f"engines: {error}\n")
             return
         if due:
-            send_engine_check(host=settings.HOST_NAME)
+            queue.send_engine_check(host=settings.HOST_NAME)
+
+    def _collect(self) -> None:
+        if time.monotonic() - self._collected >= COLLECT_SECONDS:
+            self._collected = time.monotonic()
+            queue.send_collection(host=settings.HOST_NAME)
 
     def _wedged(self) -> bool:
         if last_delivery() > self._sent_at:

@@ -4,8 +4,9 @@ from typing import Any
 from batches.deletion import remove_workspace
 from batches.errors import WorkspaceBusy
 from batches.gates import catalog
+from codeframe_site.workspace_settings import ConfigurationVerbs, add_configuration_verbs
 from tasks.audit import person_at_the_console
-from tasks.console import EXIT_BUSY, ConsoleCommand, Verbs
+from tasks.console import EXIT_BUSY, Verbs
 from tasks.errors import ValidationFailed
 from tasks.lookup import workspace_named
 from tasks.members import remove_member, set_member, user_named
@@ -17,7 +18,7 @@ from tasks.workspaces.registry import add_workspace
 NAME, GATES, PATH = 0, 3, 4
 
 
-class Command(ConsoleCommand):
+class Command(ConfigurationVerbs):
     help = "Register git repositories that batches run on."
     exit_codes = {WorkspaceBusy: EXIT_BUSY}
     epilog = 'example:\n  manage.py workspace add ~/src/shop --gate "unit=make test"'
@@ -47,6 +48,7 @@ class Command(ConsoleCommand):
         )
 
         _add_member_verbs(verbs)
+        add_configuration_verbs(verbs)
 
     def run(self, *, verb: str, **options: Any) -> None:
         getattr(self, f"_{verb.replace('-', '_')}")(**options)
