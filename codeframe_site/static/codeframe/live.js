@@ -183,7 +183,7 @@
     for (const key of Array.from(wanted.keys())) {
       const wait = (times.has(key) ? times.get(key) + FETCH_GAP_MS : 0) - now;
       const element = elementOf(key);
-      if (!element) wanted.delete(key);
+      if (!element || !element.dataset.liveSrc) wanted.delete(key);
       else if (wait > 0) soonest = Math.min(soonest, wait);
       else if (isBeingFilled(element)) soonest = Math.min(soonest, 1000);
       else if (!busy.has(key) && busy.size < MOST_IN_FLIGHT) fetchOne(key, element);
@@ -195,13 +195,14 @@
     wanted.delete(key);
     busy.add(key);
     times.set(key, performance.now());
-    fetch(element.dataset.liveSrc, { headers: { "HX-Request": "true" }, credentials: "same-origin", redirect: "manual" })
+    const source = element.dataset.liveSrc;
+    fetch(source, { headers: { "HX-Request": "true" }, credentials: "same-origin", redirect: "manual" })
       .then(function (response) {
         if (response.status === 404 || response.status === 410) return null;
         if (!response.ok) throw new Error("fragment: " + response.status);
         return response.text();
       })
-      .then(function (text) { paint(key, text); })
+      .then(function (text) { paint(key, source, text); })
       .catch(function () { /* the server is away: the next event or the next hello asks again */ })
       .finally(function () {
         busy.delete(key);
@@ -209,9 +210,10 @@
       });
   }
 
-  function paint(key, text) {
+  // An element that meanwhile has no source, or another one, shows what is newer than this answer.
+  function paint(key, source, text) {
     const element = elementOf(key);
-    if (!element) return;
+    if (!element || element.dataset.liveSrc !== source) return;
     if (text === null) {
       element.remove();
       return;
