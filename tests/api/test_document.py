@@ -113,7 +113,8 @@ def test_the_page_shows_every_route_by_example() -> None:
     }
     # Served beside Django, so in no document of its views; see docs/streams.md.
     streams = {
-        ("GET", f"/api/v2/{kind}/{{}}/stream") for kind in ("workspaces", "batches", "runs", "tasks")
+        ("GET", f"/api/v2/{kind}/{{}}/stream")
+        for kind in ("workspaces", "batches", "runs", "tasks")
     }
     assert shown == known | streams
 
