@@ -190,7 +190,9 @@ def test_a_batch_shows_each_task_with_state_reason_time_and_gates(page: Client) 
 def test_ages_are_exact_while_they_are_short(page: Client) -> None:
     now = timezone.now()
     batch = batch_row(workspace_row(), BatchStatus.RUNNING, started_at=now - timedelta(seconds=90))
-    run = run_row(batch, RunStatus.RUNNING, last_output_at=now - timedelta(seconds=5))
+    run = run_row(
+        batch, RunStatus.RUNNING, stage="agent", last_output_at=now - timedelta(seconds=5)
+    )
     text = html(page.get(f"/batches/{batch.id}/"))
     assert re.search(r"output <time [^>]*>\d+ s ago</time>", text)
     assert re.search(r"runs for <time [^>]*>\d+ min \d\d s</time>", text)
