@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo    run a real batch on a throw-away repository"
-	@echo "make run     start the web server and the worker"
+	@echo "make run     start the web server and the worker (PORT=8001 for another port)"
 	@echo "make test    run the tests (SQLite; PostgreSQL too when TEST_DATABASE_URL is set)"
 	@echo "make test-faults  kill every process at every boundary, on the same databases"
 	@echo "make test-engines  run real agents' command lines against a model server of our own"
@@ -34,6 +34,9 @@ demo: install
 
 # On one's own machine, the pages may register what lies in one's own home.
 run: export CODEFRAME_WORKSPACE_ROOTS ?= $(HOME)
+ifdef PORT
+run: export CODEFRAME_PORT := $(PORT)
+endif
 run: install
 	@$(PY) manage.py migrate --verbosity 0
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/honcho start

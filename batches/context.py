@@ -139,6 +139,18 @@ class RunContext:
         if self._uncharged:
             persist(self._write)
 
+    def regrade(self, name: str, outcome: StageOutcome, detail: str) -> None:
+        """A stage that has ended, by what was found out later. Raises Fenced."""
+        last = Stage.objects.filter(run=self.run, name=name).order_by("-id").values("id")[:1]
+
+        def write() -> None:
+            with transaction.atomic():
+                self.lease.require()
+                found = {"outcome": outcome, "detail": clip(stored(detail), 2000)}
+                Stage.objects.filter(id__in=last).update(**found)
+
+        persist(write)
+
     # -- inside ----------------------------------------------------------------------------------
 
     def _enter(self, name: str, deadline_s: int | None) -> None:

@@ -1,5 +1,7 @@
 """Signing in and changing one's password, for everybody who has an account; staff or not."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
@@ -7,6 +9,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.urls import reverse_lazy
 
+from codeframe_site.sign_in_links import nobody_has_a_password
 from tasks.audit import audit
 
 
@@ -16,6 +19,9 @@ class SignInView(LoginView):
     template_name = "site/login.html"
     authentication_form = AuthenticationForm
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(nobody_has_a_password=nobody_has_a_password(), **kwargs)
 
 
 class PasswordView(PasswordChangeView):
@@ -29,5 +35,5 @@ class PasswordView(PasswordChangeView):
         with transaction.atomic():
             response = super().form_valid(form)
             audit(name, "password.change", name)
-        messages.success(self.request, "The password is changed.")
+        messages.success(self.request, "The password was changed.")
         return response

@@ -1,5 +1,6 @@
 """Daphne with an end: it stops listening, lets requests finish for a while, and then goes."""
 
+import errno
 import signal
 import time
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class DrainingServer:
         self._on_ready(address.host, address.port)
 
     def _refused(self, failure: Any) -> None:
-        self.problem = failure.getErrorMessage()
+        self.problem = _in_words(failure.value)
         self._daphne.stop()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -138,6 +139,17 @@ class DrainingServer:
             and not _is_stream(protocol)
             for protocol, details in self._daphne.connections.items()
         )
+
+
+def _in_words(error: Exception) -> str:
+    cause = getattr(error, "socketError", None)
+    if isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE:
+        port = getattr(error, "port", "")
+        return (
+            f"port {port} is taken by another program; CODEFRAME_PORT or --port names another: "
+            "make run PORT=8001"
+        )
+    return str(error)
 
 
 def _is_stream(request: Any) -> bool:

@@ -38,6 +38,7 @@ DEBUG = env.flag("CODEFRAME_DEBUG", "Show tracebacks in the browser; never on a 
 ALLOWED_HOSTS = env.names(
     "CODEFRAME_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", "Host names the web server answers to"
 )
+PORT = env.integer("CODEFRAME_PORT", 8000, "Port of the web server; 0 takes any free one")
 CSRF_TRUSTED_ORIGINS = env.names(
     "CODEFRAME_TRUSTED_ORIGINS", "", "Origins behind a proxy, for example https://codeframe.example"
 )

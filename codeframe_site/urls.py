@@ -1,7 +1,10 @@
 from django.contrib import admin
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LogoutView
+from django.templatetags.static import static
 from django.urls import include, path
+from django.utils.functional import lazy
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
 from codeframe_site import accounts
@@ -10,6 +13,9 @@ from codeframe_site.docs import DocsView
 from codeframe_site.metrics import metrics
 from codeframe_site.operators.page import VERBS, operators_page, unstick
 from codeframe_site.ready import ready
+
+ICON = lazy(static, str)("codeframe/icon.svg")
+"""Asked for by browsers that have not seen a page of ours: a picture, an error, JSON."""
 
 urlpatterns = [
     path("", include("codeframe_site.pages.urls")),
@@ -24,6 +30,7 @@ urlpatterns = [
     ),
     path("", include("batches.web.urls")),
     path("api/v2/", include("codeframe_site.api_urls")),
+    path("favicon.ico", RedirectView.as_view(url=ICON), name="favicon"),
     path("ready", ready),
     path("metrics", metrics),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),

@@ -12,9 +12,10 @@ from batches.engines.base import EngineOutcome, judge
 from batches.engines.evidence import Evidence
 from batches.models import Finding
 from batches.models.run import RunStatus
+from batches.models.stage import StageOutcome
 from batches.persist import persist
 from batches.reasons import Reason
-from batches.results import ended, failed
+from batches.results import RunResult, ended, failed
 from batches.stages.capture import Change
 from batches.supervisor import spool
 from batches.supervisor.client import ExitRecord
@@ -24,6 +25,12 @@ from tasks.text import clip, stored
 TAIL_BYTES = 8192
 QUESTION_CHARS = 4000
 DENIED = "permission_denied"
+GRADES = {
+    RunStatus.FAILED: StageOutcome.FAILED,
+    RunStatus.CANCELLED: StageOutcome.INTERRUPTED,
+    RunStatus.LOST: StageOutcome.INTERRUPTED,
+}
+"""Of the agent's stage; one that asks a question has ended well."""
 ASKS_DESPITE = (None, Reason.ENGINE_ERROR, Reason.QUESTION)
 """A question counts when the agent ended by itself, well or not; a crash or a limit comes first."""
 
@@ -47,18 +54,26 @@ def judge_agent(context: RunContext, record: ExitRecord, change: Change) -> None
 
 
 def _raise_unless_completed(context: RunContext, outcome: EngineOutcome) -> None:
+    """The stage of the agent had ended before its work was looked at: it is told how it ended."""
     if outcome.kind == "completed":
         return
+    result = _result(context, outcome)
+    if grade := GRADES.get(result.status):
+        context.regrade("agent", grade, result.message)
+    raise StageFailed(result)
+
+
+def _result(context: RunContext, outcome: EngineOutcome) -> RunResult:
     if outcome.kind == "stopped":
         stop = context.scope.asked()
         reason, sentence = (stop.reason, stop.sentence) if stop else (Reason.STOPPED, "")
-        raise StageFailed(ended(RunStatus.CANCELLED, reason, sentence))
+        return ended(RunStatus.CANCELLED, reason, sentence)
     if outcome.kind == "lost":
-        raise StageFailed(ended(RunStatus.LOST, Reason.WORKER_LOST, outcome.sentence))
+        return ended(RunStatus.LOST, Reason.WORKER_LOST, outcome.sentence)
     if outcome.kind == "blocked":
-        raise StageFailed(ended(RunStatus.BLOCKED, Reason.QUESTION, outcome.sentence))
+        return ended(RunStatus.BLOCKED, Reason.QUESTION, outcome.sentence)
     result = failed(outcome.reason or Reason.ENGINE_ERROR, outcome.sentence)
-    raise StageFailed(replace(result, retry_at=_moment(outcome.retry_at)))
+    return replace(result, retry_at=_moment(outcome.retry_at))
 
 
 def _moment(epoch: float | None) -> datetime | None:

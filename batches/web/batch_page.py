@@ -20,6 +20,7 @@ from batches.money import Money, spent_by_run
 from batches.plan import dependency_edges
 from batches.waiting import why_waiting
 from batches.web.gantt import MOST_RUNS, STAGES_UP_TO, gantt
+from batches.web.held import held_result
 from batches.web.progress import segments
 from batches.web.rows import batch_row
 from batches.web.steering import offered
@@ -146,7 +147,8 @@ def _timeline(batch: Batch, now: datetime) -> dict[str, Any]:
 
 
 def _outcome(batch: Batch) -> dict[str, Any]:
-    return {"gates": GateRecord.objects.filter(batch=batch, run__isnull=True).order_by("id")}
+    gates = GateRecord.objects.filter(batch=batch, run__isnull=True).order_by("id")
+    return {"gates": gates, "held": held_result(batch)}
 
 
 def _questions(batch: Batch) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from batches.models import Run
 from batches.models.batch import RESUMABLE
 from batches.models.run import LIVE, RunStatus
 from batches.reasons import Reason
+from batches.web.output.telling import telling_stream
 
 ADVICE: dict[str, str] = {
     Reason.TIMEOUT: "Split the task, or start it again with a longer time limit.",
@@ -45,16 +46,20 @@ class Remedy:
     may_retry: bool
     see: str
     """The tab with the evidence; empty for none."""
+    stream: str
+    """Of the output, where that is the evidence."""
 
 
 def remedy(run: Run, *, may_operate: bool) -> Remedy | None:
     """None for a run that is live or went well, and for one that a later attempt replaced."""
     if run.status in LIVE or run.status == RunStatus.COMPLETED or run.superseded:
         return None
+    see = _evidence(run.reason)
     return Remedy(
         advice=ADVICE.get(run.reason, ""),
         may_retry=may_operate and run.task_id is not None and run.batch.status in RESUMABLE,
-        see=_evidence(run.reason),
+        see=see,
+        stream=telling_stream(run) if see == "output" else "",
     )
 
 

@@ -66,9 +66,7 @@ def _start(
         form.errors.setdefault("", []).append(error.message)
         return None
     _remember(request, batch)
-    messages.success(
-        request, f"Batch {batch.short_id} is made; it starts as soon as a worker is free."
-    )
+    messages.success(request, f"Batch {batch.short_id} was made.")
     return batch
 
 

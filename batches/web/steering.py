@@ -66,31 +66,31 @@ def _stop(batch: Batch, by: str) -> str:
     after = lifecycle.cancel_batch(
         batch_id=batch.id, mode=StopMode.STOP, reason=f"stopped by {by} on the page"
     )
-    return f"Batch {after.short_id} is {after.status}: what runs is finished, no more starts."
+    return f"Batch {after.short_id} was told to stop: what runs is finished, no more starts."
 
 
 def _cancel(batch: Batch, by: str) -> str:
     after = lifecycle.cancel_batch(
         batch_id=batch.id, mode=StopMode.CANCEL, reason=f"cancelled by {by} on the page"
     )
-    return f"Batch {after.short_id} is {after.status}: work done so far is kept."
+    return f"Batch {after.short_id} was told to cancel: work done so far is kept."
 
 
 def _resume(batch: Batch, by: str) -> str:
     after = resume(batch=batch, by=by)
-    return f"Batch {after.short_id} is {after.status}: what did not complete is run again."
+    return f"Batch {after.short_id} was resumed: what did not complete is run again."
 
 
 def _stop_run(run: Run, by: str) -> str:
     lifecycle.stop_run(run=run, by=by)
-    return f"Run {run.short_id} is told to stop; its batch goes on."
+    return f"Run {run.short_id} was told to stop; its batch goes on."
 
 
 def _retry(run: Run, by: str) -> str:
     if run.task_id is None:
         raise InvalidTasks("its task was deleted, so there is nothing to run again")
     after = resume(batch=run.batch, only=[run.task_id], by=by)
-    return f"Batch {after.short_id} is {after.status}: it does this task again."
+    return f"Batch {after.short_id} was resumed: it does this task again."
 
 
 STEERS: dict[str, Callable[[Batch, str], str]] = {

@@ -1,4 +1,4 @@
-"""One's own account: password, memberships, and the keys of one's programs."""
+"""One's own account: password, memberships, and the tokens of one's programs."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -81,7 +81,7 @@ def drop_token(request: HttpRequest, token_id: UUID) -> HttpResponse:
     if token is None:
         raise Http404("There is no such token.")
     revoke_token(token, by=request.user.get_username())
-    messages.success(request, f"{token.name} opens nothing any more.")
+    messages.success(request, f"{token.name} was revoked: it opens nothing any more.")
     return redirect("account")
 
 

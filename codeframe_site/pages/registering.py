@@ -46,7 +46,7 @@ def register(request: HttpRequest) -> HttpResponse:
         except DomainError as error:
             _blame(form, error)
         else:
-            messages.success(request, f"{workspace.name} is registered. Add its first tasks.")
+            messages.success(request, f"{workspace.name} was registered.")
             return redirect("workspace", workspace.id)
     context = {"form": form, "roots": settings.WORKSPACE_ROOTS}
     return render(request, "site/register.html", context, status=422 if form.errors else 200)

@@ -39,7 +39,7 @@ def new_task(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         except DomainError as error:
             blame(form, error)
         else:
-            messages.success(request, f"“{clip(task.title, 80)}” is added.")
+            messages.success(request, f"“{clip(task.title, 80)}” was added.")
             return redirect("task-new" if "another" in request.POST else "task", _of(request, task))
     context = {"workspace": workspace, "form": form}
     return render(request, "tasks/new.html", context, status=422 if form.errors else 200)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Look
 from tests.browser.installation import Installation
@@ -133,6 +133,30 @@ def test_a_batch_is_watched_stopped_and_resumed(
     settled(page, "partial")
 
 
+def test_the_head_of_a_batch_outlives_its_last_event(
+    page: Page, installation: Installation, go: Callable[[str], Path]
+) -> None:
+    """It was asked for once more after it had said that it has ended, at no address."""
+    shop = installation.shop("head")
+    installation.add_task("head", "End late", "trap-term", f"wait-file {go('never')}")
+    start_all(page, shop)
+    row = page.locator("table.runs tbody tr")
+    reached(page, lambda: "no output yet" in row.inner_text())
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelling")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    waiting: list[Route] = []
+    page.route(re.compile("/parts/head/$"), lambda route: waiting.append(route))
+    expect(page.locator("#live")).to_have_text("Ended")
+    reached(page, lambda: bool(waiting))
+    page.unroute(re.compile("/parts/head/$"))  # lets those go on that wait
+    settled(page, "cancelled")
+    page.evaluate("new Promise(done => setTimeout(() => setTimeout(done)))")  # what was wanted
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
+    assert [url for url in asked if "undefined" in url] == []
+
+
 def test_an_answer_on_the_page_sends_the_task_on(
     page: Page, installation: Installation, go: Callable[[str], Path], look: Look
 ) -> None:
@@ -229,6 +253,12 @@ def test_history_events_and_operators(page: Page, installation: Installation, lo
     page.goto(f"/workspaces/{shop}/events/")
     expect(page.locator("table.events")).to_contain_text("BATCH_RESUMED")
     look(page, "events")
+    for width in (360, 650, 750):
+        page.set_viewport_size({"width": width, "height": 740})
+        for cell in page.locator("table.events tbody tr").first.locator("td").all()[2:]:
+            box = cell.bounding_box()
+            assert box
+            assert box["width"] > 150, width
     page.goto("/operators/")
     expect(page.locator("main")).to_contain_text("loop lag")
     look(page, "operators")

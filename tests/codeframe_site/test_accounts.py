@@ -131,3 +131,11 @@ def test_a_password_that_will_not_do_stays_the_old_one(
 def test_who_is_in_already_is_sent_on(browser: Client) -> None:
     sign_in(browser)
     assert browser.get("/login/").headers["Location"] == "/"
+
+
+def test_who_has_no_password_yet_is_told_how_to_come_in(browser: Client, bob: User) -> None:
+    hint = ".venv/bin/python manage.py signinlink"
+    assert hint not in browser.get("/login/").content.decode()
+    bob.set_unusable_password()
+    bob.save()
+    assert hint in browser.get("/login/").content.decode()

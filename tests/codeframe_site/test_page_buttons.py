@@ -23,7 +23,7 @@ def test_cancel_ends_a_waiting_batch_at_once_and_says_so(page: Client, tmp_path:
     batch.refresh_from_db()
     assert batch.status == BatchStatus.CANCELLED
     assert "ada" in batch.stop_reason
-    assert f"Batch {batch.short_id} is CANCELLED" in html(response)
+    assert f"Batch {batch.short_id} was told to cancel" in html(response)
 
 
 def test_stop_lets_a_running_batch_finish_what_runs(page: Client) -> None:

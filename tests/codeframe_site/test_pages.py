@@ -9,9 +9,11 @@ from django.utils import timezone
 from batches.models import GateRecord, Stage
 from batches.models.batch import BatchStatus
 from batches.models.run import RunStatus
+from costs.ledger import Account
 from tasks.models import Blocker, Task
 from tests.codeframe_site.browsing import every_page, html
 from tests.codeframe_site.rows import batch_row, many_runs, many_tasks, run_row, workspace_row
+from tests.costs.charging import charge
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -188,7 +190,9 @@ def test_a_batch_shows_each_task_with_state_reason_time_and_gates(page: Client) 
 def test_ages_are_exact_while_they_are_short(page: Client) -> None:
     now = timezone.now()
     batch = batch_row(workspace_row(), BatchStatus.RUNNING, started_at=now - timedelta(seconds=90))
-    run = run_row(batch, RunStatus.RUNNING, last_output_at=now - timedelta(seconds=5))
+    run = run_row(
+        batch, RunStatus.RUNNING, stage="agent", last_output_at=now - timedelta(seconds=5)
+    )
     text = html(page.get(f"/batches/{batch.id}/"))
     assert re.search(r"output <time [^>]*>\d+ s ago</time>", text)
     assert re.search(r"runs for <time [^>]*>\d+ min \d\d s</time>", text)
@@ -235,3 +239,18 @@ def test_only_the_buttons_that_make_sense_are_shown(
     batch = batch_row(workspace_row(), status, stop_mode=mode)
     text = html(page.get(f"/batches/{batch.id}/"))
     assert re.findall(rf'action="/batches/{batch.id}/(\w+)/"', text) == buttons
+
+
+def test_browsers_that_ask_for_an_icon_by_its_old_name_get_it(client: Client) -> None:
+    answer = client.get("/favicon.ico")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/static/codeframe/icon.svg")
+
+
+def test_a_run_leads_to_its_task_and_so_do_costs(page: Client) -> None:
+    workspace = workspace_row()
+    task = Task.objects.create(workspace=workspace, title="Do it")
+    batch = batch_row(workspace)
+    run = run_row(batch, task=task)
+    charge(Account(workspace_id=workspace.id, task_id=task.id, batch_id=batch.id), "1.5")
+    for url in (f"/runs/{run.id}/", "/costs/"):
+        assert f'href="/tasks/{task.id}/"' in html(page.get(url)), url

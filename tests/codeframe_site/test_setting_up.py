@@ -1,4 +1,4 @@
-"""Registering, naming, sharing and forgetting workspaces; keys of programs."""
+"""Registering, naming, sharing and forgetting workspaces; tokens of programs."""
 
 import re
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_a_workspace_with_history_is_forgotten_only_by_its_name(page: Client, db
 def test_a_key_is_shown_once_has_its_limits_and_is_revoked(page: Client, db: None) -> None:
     workspace = workspace_row("shop")
     form = {"name": "ci", "scope": "write", "days": "30", "workspaces": str(workspace.id)}
-    response = page.post("/account/keys/", form)
+    response = page.post("/account/tokens/", form)
     assert "no-store" in response["Cache-Control"]
     shown = re.search(r"cf_[\w-]{20,}", html(response))
     assert shown
@@ -117,7 +117,7 @@ def test_a_key_is_shown_once_has_its_limits_and_is_revoked(page: Client, db: Non
     assert (token.scope, token.limited, token.workspaces.get()) == ("write", True, workspace)
     assert token.expires_at is not None
     assert shown[0] not in html(page.get("/account/"))
-    page.post(f"/account/keys/{token.id}/revoke/")
+    page.post(f"/account/tokens/{token.id}/revoke/")
     assert find_token(shown[0]) is None
 
 
@@ -125,9 +125,9 @@ def test_nobody_revokes_or_limits_to_what_is_not_theirs(client: Client, operator
     secret = workspace_row("secret-plans")
     token = ApiToken.objects.create(user=operator, name="x", digest="d")
     client.force_login(User.objects.create(username="eve"))
-    assert client.post(f"/account/keys/{token.id}/revoke/").status_code == 404
+    assert client.post(f"/account/tokens/{token.id}/revoke/").status_code == 404
     form = {"name": "ci", "scope": "read", "days": "30", "workspaces": str(secret.id)}
-    response = client.post("/account/keys/", form)
+    response = client.post("/account/tokens/", form)
     assert response.status_code == 422
     assert "secret-plans" not in html(response)
 

@@ -201,7 +201,7 @@ def test_a_form_of_another_site_does_nothing(operator: User, shop: Workspace) ->
     blocker = Blocker.objects.create(task=task, reason="question", question="Which?")
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(operator)
-    for url in [*_deeds(shop, task, blocker), "/workspaces/new/", "/account/keys/", "/theme/"]:
+    for url in [*_deeds(shop, task, blocker), "/workspaces/new/", "/account/tokens/", "/theme/"]:
         assert strict.post(url).status_code == 403, url
 
 
@@ -269,11 +269,25 @@ def test_filters_narrow_and_nonsense_is_left_out(page: Client, shop: Workspace) 
 def test_a_running_task_shows_its_run_and_stage(page: Client, shop: Workspace) -> None:
     task = task_row(shop, status="IN_PROGRESS")
     batch = batch_row(shop, "RUNNING")
-    run = run_row(batch, RunStatus.RUNNING, task=task, stage="gates", last_line="pytest -q")
+    run = run_row(batch, RunStatus.RUNNING, task=task, stage="agent", last_line="reading x.py")
     text = html(page.get(f"/workspaces/{shop.id}/"))
     assert f"/runs/{run.id}/" in text
-    assert "gates" in text
-    assert "pytest -q" in text
+    assert "agent" in text
+    assert "reading x.py" in text
     part = html(page.get(f"/workspaces/{shop.id}/parts/tasks/{task.id}/"))
     assert part.startswith('<article class="card"')
     assert page.get(f"/workspaces/{shop.id}/parts/tasks/{uuid4()}/").status_code == 404
+
+
+def test_what_the_agent_said_last_is_not_said_of_the_gates(page: Client, shop: Workspace) -> None:
+    task = task_row(shop, status="IN_PROGRESS")
+    batch = batch_row(shop, "RUNNING")
+    run_row(batch, RunStatus.RUNNING, task=task, stage="gates", last_line="reading x.py")
+    for url in (
+        f"/workspaces/{shop.id}/",
+        f"/workspaces/{shop.id}/?view=list",
+        f"/batches/{batch.id}/",
+    ):
+        text = html(page.get(url))
+        assert "gates" in text, url
+        assert "reading x.py" not in text, url

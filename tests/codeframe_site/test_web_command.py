@@ -129,9 +129,10 @@ def test_a_port_that_is_taken_is_one_clear_line(state: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = manage(state, "web", "--port", port)
+        done = manage(state, "web", CODEFRAME_PORT=port)
     assert done.returncode == 1
-    assert port in done.stderr
+    assert f"port {port} is taken by another program; CODEFRAME_PORT" in done.stderr
+    assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
 
 
@@ -155,4 +156,11 @@ def test_an_old_database_is_refused_with_the_command_that_helps(state: Path) -> 
 def test_senseless_options_are_one_line(state: Path, words: list[str]) -> None:
     done = manage(state, "web", *words)
     assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_of_the_settings_that_is_none_is_one_line(state: Path) -> None:
+    done = manage(state, "web", CODEFRAME_PORT="65536")
+    assert done.returncode == 2
+    assert "'65536' is no port" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -19,6 +19,7 @@ from batches.supervisor.layout import STREAMS
 from batches.web.output import window
 from batches.web.output.finding import MAX_QUERY, find
 from batches.web.output.lines import offset_of_line
+from batches.web.output.telling import telling_stream
 from batches.web.rows import run_row
 from tasks.workspaces.git import GitError
 
@@ -32,7 +33,7 @@ MAX_DIGITS = 18
 def output_context(request: HttpRequest, run: Run) -> dict[str, Any]:
     """`?stream=` and one of `line`, `from`, `before` (the newest without), and `q`."""
     run_dir = paths.agent_dir(run.id) if run.started_at else None
-    stream = request.GET.get("stream", STREAMS[0])
+    stream = request.GET.get("stream") or telling_stream(run)
     if stream not in STREAMS:
         raise Http404("There is no such stream of output.")
     query = request.GET.get("q", "").replace("\0", "")[:MAX_QUERY]

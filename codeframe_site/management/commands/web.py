@@ -4,6 +4,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connection
 
@@ -30,7 +31,12 @@ class Command(ConsoleCommand):
         parser.add_argument(
             "--bind", default="127.0.0.1", metavar="ADDRESS", help="default: this machine only"
         )
-        parser.add_argument("--port", type=_port, default=8000, help="0 takes any free one")
+        parser.add_argument(
+            "--port",
+            type=_port,
+            default=str(settings.PORT),
+            help="default: CODEFRAME_PORT, else 8000; 0 takes any free one",
+        )
         parser.add_argument(
             "--drain",
             type=from_zero("seconds"),

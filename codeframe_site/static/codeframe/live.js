@@ -186,7 +186,7 @@
     for (const key of Array.from(wanted.keys())) {
       const wait = (due.get(key) || 0) - now;
       const element = elementOf(key);
-      if (!element) wanted.delete(key);
+      if (!element || !element.dataset.liveSrc) wanted.delete(key);
       else if (wait > 0) soonest = Math.min(soonest, wait);
       else if (isBeingFilled(element)) soonest = Math.min(soonest, 1000);
       else if (!busy.has(key) && busy.size < MOST_IN_FLIGHT) fetchOne(key, element);
@@ -198,7 +198,8 @@
     wanted.delete(key);
     busy.add(key);
     due.set(key, performance.now() + FETCH_GAP_MS);
-    fetch(element.dataset.liveSrc, { headers: { "HX-Request": "true" }, credentials: "same-origin", redirect: "manual" })
+    const source = element.dataset.liveSrc;
+    fetch(source, { headers: { "HX-Request": "true" }, credentials: "same-origin", redirect: "manual" })
       .then(function (response) {
         if (response.status === 404 || response.status === 410) return null;
         if (response.ok) return response.text();
@@ -208,7 +209,7 @@
       })
       .then(function (text) {
         misses.delete(key);
-        if (text !== undefined) paint(key, text);
+        if (text !== undefined) paint(key, source, text);
       }, function () { fetchLater(key); })
       .finally(function () {
         busy.delete(key);
@@ -230,9 +231,10 @@
     if (wanted.size) fetchWanted();
   }
 
-  function paint(key, text) {
+  // An element that meanwhile has no source, or another one, shows what is newer than this answer.
+  function paint(key, source, text) {
     const element = elementOf(key);
-    if (!element) return;
+    if (!element || element.dataset.liveSrc !== source) return;
     if (text === null) {
       element.remove();
       return;
