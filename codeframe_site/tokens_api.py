@@ -165,6 +165,7 @@ class TicketView(ApiView):
             workspace_id=workspace.id,
             purpose=purpose,
             token_id=maker.id if maker else None,
+            session="" if maker else request.session.session_key or "",
         )
         return Response({"ticket": ticket, "expires_in": TICKET_SECONDS}, status=201)
 
