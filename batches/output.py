@@ -12,7 +12,7 @@ from batches.context import RunContext
 from costs import redaction
 from tasks.events import types
 from tasks.models import Event
-from tasks.text import clip, stored
+from tasks.text import clip, printable, stored
 
 FLUSH_SECONDS = 0.5
 EVENT_BYTES = 32 * 1024
@@ -97,7 +97,7 @@ class OutputRecorder:
             "last_output_at": timezone.now(),
             "output_bytes": self._context.run.output_bytes + len(data) + cut,
         }
-        shown = text.strip()
+        shown = printable(text).strip()
         if shown:
             facts["last_line"] = clip(shown.splitlines()[-1].strip(), 200)
         self._context.save_and_say(types.RUN_OUTPUT, payload, **facts)
