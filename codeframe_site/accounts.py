@@ -1,5 +1,7 @@
 """Signing in and changing one's password, for everybody who has an account; staff or not."""
 
+from urllib.parse import urlsplit
+
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
@@ -16,6 +18,11 @@ class SignInView(LoginView):
     template_name = "site/login.html"
     authentication_form = AuthenticationForm
     redirect_authenticated_user = True
+
+    def get_redirect_url(self) -> str:
+        """Not to here: whoever is signed in already would be sent round and round."""
+        there = super().get_redirect_url()
+        return "" if urlsplit(there).path == self.request.path else there
 
 
 class PasswordView(PasswordChangeView):
