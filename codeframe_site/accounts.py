@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 
 from tasks.audit import audit
@@ -19,9 +19,9 @@ class SignInView(LoginView):
     authentication_form = AuthenticationForm
     redirect_authenticated_user = True
 
-    def get_redirect_url(self) -> str:
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         """Not to here: whoever is signed in already would be sent round and round."""
-        there = super().get_redirect_url()
+        there = super().get_redirect_url(request)
         return "" if urlsplit(there).path == self.request.path else there
 
 

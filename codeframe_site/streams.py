@@ -169,6 +169,8 @@ def _by_ticket(text: str) -> Caller | None:
 
 
 def _of_token(token_id: UUID | None) -> Caller | None:
+    if token_id is None:
+        return None
     rows = ApiToken.objects.select_related("user")
     token = rows.filter(id=token_id, revoked_at__isnull=True, user__is_active=True).first()
     if token is None or (token.expires_at and token.expires_at <= timezone.now()):
