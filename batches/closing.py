@@ -75,7 +75,19 @@ def _finish_without_result(lease: Lease, statuses: set[str], held_back: tuple[st
     if RunStatus.CANCELLED in statuses and statuses <= {RunStatus.CANCELLED, RunStatus.SKIPPED}:
         _finish(lease, BatchStatus.CANCELLED, Reason.STOPPED, Reason.STOPPED.sentence)
     else:
-        _finish(lease, BatchStatus.FAILED, *held_back)
+        _finish(lease, BatchStatus.FAILED, *(held_back if held_back[0] else _in_common(lease)))
+
+
+def _in_common(lease: Lease) -> tuple[str, str]:
+    """Reason and message where all that ran ended for the same reason, else empty."""
+    runs = Run.objects.filter(batch_id=lease.batch_id, superseded=False)
+    ended = runs.exclude(status=RunStatus.SKIPPED).order_by()
+    reasons = list(ended.values_list("reason", flat=True).distinct()[:2])
+    shared = next((reason for reason in Reason if reasons == [reason]), None)
+    if shared is None:
+        return "", ""
+    messages = list(ended.values_list("message", flat=True).distinct()[:2])
+    return shared, messages[0] if len(messages) == 1 else shared.sentence
 
 
 def _obey(lease: Lease, scope: StopScope) -> None:

@@ -1,12 +1,13 @@
 """Signing in and changing one's password, for everybody who has an account; staff or not."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.db import transaction
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 
 from codeframe_site.sign_in_links import nobody_has_a_password
@@ -22,6 +23,11 @@ class SignInView(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(nobody_has_a_password=nobody_has_a_password(), **kwargs)
+
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """Not to here: whoever is signed in already would be sent round and round."""
+        there = super().get_redirect_url(request)
+        return "" if urlsplit(there).path == self.request.path else there
 
 
 class PasswordView(PasswordChangeView):

@@ -1,6 +1,7 @@
 """How this process holds its connections to PostgreSQL. SQLite opens a file, and needs neither."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,8 @@ POOL_SHARE = 4
 """Requests under way per connection: most of a request is not the database's time."""
 POOL_WAIT_S = 5.0
 """Then a request is told to come back, instead of waiting behind what is stuck."""
+RECONNECT_S = 1.0
+"""The pool waits twice as long after each attempt, so it begins anew after the second."""
 WORKER_AGE_S = 600
 
 
@@ -24,7 +27,13 @@ def share_a_pool() -> None:
         return
     size = pool_size(settings.MAX_REQUESTS)
     row["CONN_MAX_AGE"] = 0
-    row["OPTIONS"]["pool"] = {"min_size": 1, "max_size": size, "timeout": POOL_WAIT_S}
+    row["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": size,
+        "timeout": POOL_WAIT_S,
+        "reconnect_timeout": RECONNECT_S,
+        "reconnect_failed": _go_on,
+    }
 
 
 def keep_own() -> None:
@@ -34,6 +43,15 @@ def keep_own() -> None:
     if row is not None:
         row["CONN_MAX_AGE"] = WORKER_AGE_S
         row["CONN_HEALTH_CHECKS"] = True
+
+
+def _go_on(pool: Any) -> None:
+    """For those who wait already: any new request makes the pool connect again by itself."""
+    from psycopg_pool import PoolTimeout
+
+    if pool.get_stats().get("requests_waiting"):
+        with suppress(PoolTimeout):
+            pool.putconn(pool.getconn(timeout=0.001))
 
 
 def _postgresql() -> dict[str, Any] | None:

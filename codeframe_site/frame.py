@@ -3,15 +3,14 @@
 from typing import Any
 
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import cached_property
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from batches.models import Batch
 from batches.models.batch import ACTIVE
+from codeframe_site.back import back
 from tasks.access import visible_workspaces
 from tasks.models import Blocker, Workspace
 from tasks.models.blocker import BlockerStatus
@@ -79,13 +78,7 @@ def frame(request: HttpRequest) -> dict[str, Frame]:
 @require_POST
 def choose_theme(request: HttpRequest) -> HttpResponse:
     chosen = request.POST.get("theme", "")
-    response = _back(request)
+    response = back(request)
     if chosen in THEMES:
         response.set_cookie(THEME_COOKIE, chosen, max_age=COOKIE_SECONDS, samesite="Lax")
     return response
-
-
-def _back(request: HttpRequest) -> HttpResponseRedirect:
-    there = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()})
-    return redirect(there if safe else "home")

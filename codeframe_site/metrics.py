@@ -17,6 +17,7 @@ from codeframe_site.auth import TokenAuthentication
 from codeframe_site.errors import json_error
 from codeframe_site.limits import LIMITS
 from codeframe_site.looplag import MONITOR
+from codeframe_site.models import ApiToken
 from codeframe_site.streams import HUB
 from tasks.models import Event
 
@@ -34,23 +35,24 @@ class Codeframe(Collector):
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For operators: a staff session, or a token of one."""
-    if not _may_see(request):
+    """For operators: a staff session, or a token of one that is not limited."""
+    user, token = _who(request)
+    if not getattr(user, "is_staff", False):
         return json_error(401, "Sign in or send a token", "UNAUTHORIZED")
+    if token is not None and token.limited:
+        return json_error(403, "Forbidden", "FORBIDDEN", "this token is limited to some workspaces")
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Codeframe())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def _may_see(request: HttpRequest) -> bool:
-    user = request.user
-    if isinstance(user, AnonymousUser):
-        try:
-            found = TokenAuthentication().authenticate(Request(request))
-        except AuthenticationFailed:
-            return False
-        return found is not None and bool(getattr(found[0], "is_staff", False))
-    return bool(user.is_staff)
+def _who(request: HttpRequest) -> tuple[object, ApiToken | None]:
+    if not isinstance(request.user, AnonymousUser):
+        return request.user, None
+    try:
+        return TokenAuthentication().authenticate(Request(request)) or (None, None)
+    except AuthenticationFailed:
+        return None, None
 
 
 def _loop() -> Iterator[Metric]:

@@ -20,7 +20,18 @@ from tasks.audit import audit, person_at_the_console
 
 MINUTES = 15
 MAX_SECRET = 100
-FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP")
+FORWARDED = (
+    "HTTP_FORWARDED",
+    "HTTP_VIA",
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_REAL_IP",
+    "HTTP_X_CLIENT_IP",
+    "HTTP_TRUE_CLIENT_IP",
+    "HTTP_CF_CONNECTING_IP",
+)
+"""Any of them was written by a proxy, whose own address says nothing of who asks."""
 
 
 def nobody_has_a_password() -> bool:

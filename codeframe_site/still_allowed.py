@@ -78,8 +78,6 @@ class _Known:
             return False
         if grant.token_id:
             return grant.token_id in self._tokens
-        if not grant.session:
-            return True  # a ticket of a session: it ended when the stream began
         same = self._hashes[grant.user_id] == grant.password
         return same and grant.session in self._sessions
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db.models import Model
 from django.http import parse_cookie
 from django.http.request import split_domain_port, validate_host
+from django.utils import timezone
 
 from batches.models import Batch, Run
 from batches.models.batch import ACTIVE
@@ -161,11 +162,20 @@ def _by_ticket(text: str) -> Caller | None:
     ticket = read_ticket(text, purpose="events") if len(text) <= MAX_TICKET else None
     if ticket is None:
         return None
-    user = User.objects.filter(pk=ticket.user_id, is_active=True).first()
-    token = ApiToken.objects.filter(id=ticket.token_id).first() if ticket.token_id else None
-    if user is None or (ticket.token_id and (token is None or token.revoked_at)):
+    caller = _of_session(ticket.session) if ticket.session else _of_token(ticket.token_id)
+    if caller is None or caller.user.pk != ticket.user_id:
         return None
-    return Caller(user, token=token, only=ticket.workspace_id)
+    return replace(caller, only=ticket.workspace_id)
+
+
+def _of_token(token_id: UUID | None) -> Caller | None:
+    if token_id is None:
+        return None
+    rows = ApiToken.objects.select_related("user")
+    token = rows.filter(id=token_id, revoked_at__isnull=True, user__is_active=True).first()
+    if token is None or (token.expires_at and token.expires_at <= timezone.now()):
+        return None
+    return Caller(token.user, token=token)
 
 
 def _key(asked: Asked) -> str:
@@ -183,8 +193,10 @@ def _by_key(key: str) -> Caller | None:
 def _by_session(asked: Asked) -> Caller | None:
     cookies = parse_cookie(asked.headers.get("cookie", ""))
     key = cookies.get(settings.SESSION_COOKIE_NAME, "")
-    if not key or not key.isascii():
-        return None
+    return _of_session(key) if key and key.isascii() else None
+
+
+def _of_session(key: str) -> Caller | None:
     request: Any = SimpleNamespace(session=SessionStore(key))
     user = auth.get_user(request)
     return Caller(user, session=key) if isinstance(user, User) else None

@@ -5,6 +5,7 @@ from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -81,7 +82,7 @@ class TokensView(ApiView):
         ],
     )
     def get(self, request: Request) -> Response:
-        rows = ApiToken.objects.filter(user=cast("User", request.user))
+        rows = _within_reach(request)
         revoked = yes_or_no(request, "revoked")
         if revoked is not None:
             rows = rows.filter(revoked_at__isnull=not revoked)
@@ -131,7 +132,7 @@ class TokenView(ApiView):
 
     @describe("revoke_token", "Revoke a token, at once", returns=RevokedShape)
     def delete(self, request: Request, token_id: UUID) -> Response:
-        rows = ApiToken.objects.filter(user=cast("User", request.user)).select_related("user")
+        rows = _within_reach(request).select_related("user")
         token = rows.filter(id=token_id).first()
         if token is None:
             raise NotFound("no such token")
@@ -165,8 +166,20 @@ class TicketView(ApiView):
             workspace_id=workspace.id,
             purpose=purpose,
             token_id=maker.id if maker else None,
+            session="" if maker else request.session.session_key or "",
         )
         return Response({"ticket": ticket, "expires_in": TICKET_SECONDS}, status=201)
+
+
+def _within_reach(request: Request) -> QuerySet[ApiToken]:
+    """One's own; of these a limited token reaches itself and what may no more than itself."""
+    rows = ApiToken.objects.filter(user=cast("User", request.user))
+    maker = cast("ApiToken | None", request.auth)
+    if maker is None or not maker.limited:
+        return rows
+    opened = ApiToken.workspaces.through.objects.filter(apitoken_id=OuterRef("pk"))
+    beyond = opened.exclude(workspace_id__in=maker.workspaces.values("id"))
+    return rows.filter(Q(id=maker.id) | Q(~Exists(beyond), limited=True))
 
 
 def token_object(token: ApiToken) -> dict[str, object]:

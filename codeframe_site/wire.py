@@ -42,6 +42,13 @@ class LimitedRequest(WebRequest):  # type: ignore[misc]
         else:
             super().handleContentChunk(data)
 
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """Daphne's own is HTML, or nothing where the address is not ASCII."""
+        if status == 400:
+            self.channel.refuse(400, "Malformed request", body)
+        else:
+            super().basic_error(status, status_text, body)
+
     def _refuse(self) -> None:
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         self.channel.refuse(413, "Body too large", f"a body has {limit} bytes at most")
@@ -54,6 +61,8 @@ class LimitedChannel(_Channel):  # type: ignore[misc]
     _late: Any = None
 
     def lineReceived(self, line: bytes) -> None:
+        if self.refused:
+            return  # what came together with it is still handed on
         if self._late is None:
             self._late = reactor.callLater(settings.ARRIVE_SECONDS, self._too_slow)
         super().lineReceived(line)

@@ -13,6 +13,7 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]?"
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_UNSEEN = re.compile(f"{_ESCAPES.pattern}|{_CONTROLS.pattern}")
 # They reorder what is seen, so that a line can read as what it is not.
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -76,9 +77,27 @@ def _looks(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """Without escape sequences and controls; of a line drawn over, what was drawn last."""
+    """Without escape sequences and controls; of a line drawn over, what was drawn last.
+
+    Secrets are masked here once more: an escape within one had hidden it.
+    """
     lines = map(_last_drawn, _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n"))
-    return _REORDERING.sub(_named, _CONTROLS.sub("", "\n".join(lines)))
+    return _REORDERING.sub(_named, _redact(_CONTROLS.sub("", "\n".join(lines))))
+
+
+def masked_within(text: str) -> str:
+    """Secrets masked where escapes and controls stand within them; those stay where they are."""
+    seen, end = [], 0
+    for match in _UNSEEN.finditer(text):
+        seen.append((end, match.start()))
+        end = match.end()
+    seen.append((end, len(text)))
+    said = _redact("".join(text[begin:end] for begin, end in seen))
+    parts, at, last = [], 0, 0
+    for begin, end in seen:
+        parts += [text[last:begin], said[at : at + end - begin]]
+        at, last = at + end - begin, end
+    return "".join(parts)
 
 
 def _last_drawn(line: str) -> str:

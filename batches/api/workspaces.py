@@ -19,7 +19,7 @@ from tasks.api.objects import workspace_object
 from tasks.api.pages import page_of
 from tasks.api.query import refuse, yes_or_no
 from tasks.api.shapes import WorkspaceExistsShape, WorkspaceListShape, WorkspaceShape
-from tasks.errors import NotFound
+from tasks.errors import Forbidden, NotFound
 from tasks.models import Workspace
 from tasks.models.membership import Role
 from tasks.workspaces.registry import add_workspace, change_workspace, jailed_path, resolved_path
@@ -62,6 +62,8 @@ class WorkspacesView(ApiView):
         example={"repo_path": "/srv/repos/shop", "name": "shop"},
     )
     def post(self, request: Request) -> Response:
+        if getattr(request.auth, "limited", False):
+            raise Forbidden("this token is limited to some workspaces; it registers none")
         given = read_input(self.Input, request.data)
         path = jailed_path(given["repo_path"])
         user = cast("User", request.user)

@@ -3,6 +3,7 @@
 import signal
 
 from batches.supervisor.record import ExitRecord
+from tasks.text import printable
 
 LAST_LINE_CHARS = 300
 
@@ -20,7 +21,7 @@ def with_last_line(how: str, *outputs: bytes) -> str:
 
 
 def last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").replace("\0", "").split("\n")
+    lines = printable(output.decode(errors="replace")).split("\n")
     said = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return said[-LAST_LINE_CHARS:]
 

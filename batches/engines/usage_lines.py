@@ -6,12 +6,13 @@ from decimal import Decimal
 from typing import Any
 
 from batches.engines.events import EngineEvent, Usage
-from batches.engines.fields import Node, clean, count, dollars, parse_object, text
+from batches.engines.fields import Node, clean, count, dollars, has_odd_count, parse_object, text
 from batches.engines.parsing import Parser
 from costs.tokens import Tokens, from_json, of_totals
 
 COUNTS = ("input", "cache_read", "cache_write", "output", "reasoning")
 PLACES = (*COUNTS, "cost", "model", "id")
+ODD = "a number that was told is too large or none; it is not counted"
 FLAGS = ("input_has_cache", "cumulative")
 MOST_PATTERN = 500
 MOST_SEARCHED = 2000
@@ -36,15 +37,19 @@ class UsageLines(Parser):
         found = self._in_text(line) if self._pattern else self._in_object(line)
         if found is None or not any(name in found for name in (*COUNTS, "cost")):
             return None
-        tokens = self._tokens(found)
+        odd = has_odd_count(found, *COUNTS)
+        tokens, usd = self._tokens(found), dollars(found, "cost")
         if self._form.get("cumulative"):
-            tokens = self._since_before(tokens)
+            tokens = Tokens() if odd else self._since_before(tokens)
+        odd = odd or (usd is None and "cost" in found)
         return [
             Usage(
                 call_id=text(found, "id")[:150] or f"line:{at}",
                 model=text(found, "model") or self.model,
                 tokens=tokens,
-                reported_usd=dollars(found, "cost"),
+                reported_usd=usd,
+                estimated=odd,
+                note=ODD if odd else "",
             )
         ]
 
@@ -137,4 +142,4 @@ def _value(name: str, said: str) -> Any:
     try:
         return float(Decimal(digits)) if name == "cost" else int(digits)
     except (ValueError, ArithmeticError):
-        return None
+        return said  # no number: it is marked as odd, not passed over

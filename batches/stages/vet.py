@@ -70,7 +70,8 @@ def _record(context: RunContext, findings: list[vetting.Finding]) -> None:
 def _sentence(findings: list[vetting.Finding]) -> str:
     first = findings[0]
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    return f"{_shown(first.path)}: {first.message}{more}"
+    message = f"{_shown(first.path)}: {first.message}" if first.path else first.message.capitalize()
+    return f"{message}{more}"
 
 
 def _shown(path: bytes) -> str:

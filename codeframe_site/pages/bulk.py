@@ -5,12 +5,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from batches.deletion import delete_task
+from codeframe_site.back import back
 from tasks.errors import DomainError
 from tasks.lifecycle import move_tasks
 from tasks.models import Task, Workspace
@@ -41,7 +42,7 @@ def act(request: HttpRequest, workspace_id: UUID) -> HttpResponse:
         return render(request, "tasks/delete_many.html", context)
     elif action == "delete":
         _delete(request, tasks)
-    return back(request, workspace)
+    return back(request, reverse("workspace", args=[workspace.id]))
 
 
 def _ticked(request: HttpRequest, workspace: Workspace) -> list[Task]:
@@ -78,12 +79,6 @@ def _delete(request: HttpRequest, tasks: Sequence[Task]) -> None:
         messages.error(request, sentence)
     if len(refused) > 5:
         messages.error(request, f"{len(refused) - 5} more were refused.")
-
-
-def back(request: HttpRequest, workspace: Workspace) -> HttpResponseRedirect:
-    there = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(there, allowed_hosts={request.get_host()})
-    return redirect(there) if there and safe else redirect("workspace", workspace.id)
 
 
 def _uuid(text: str) -> UUID | None:

@@ -7,11 +7,12 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from batches.answering import send_on
+from codeframe_site.back import back
 from codeframe_site.frame import questions_count
-from codeframe_site.pages.bulk import back
 from tasks.access import visible_workspaces
 from tasks.blockers import answer_blocker
 from tasks.models import Blocker, Membership, Workspace
@@ -57,7 +58,7 @@ def answer(request: HttpRequest, blocker_id: UUID) -> HttpResponse:
         say(request, lambda: _answered(blocker, form.cleaned_data["answer"], request))
     else:
         messages.error(request, f"The answer: {form.errors['answer'][0]}")
-    return back(request, blocker.task.workspace)
+    return back(request, reverse("workspace", args=[blocker.task.workspace_id]))
 
 
 def _answered(blocker: Blocker, text: str, request: HttpRequest) -> str:

@@ -143,6 +143,34 @@ def test_no_token_makes_one_that_may_more(admin: Api) -> None:
     assert maker.post("tokens", {"name": "d"}, status=201)["expires_at"] is not None
 
 
+def test_a_limited_token_reaches_no_token_beyond_its_limits(admin: Api) -> None:
+    one, two = known_workspace("one"), known_workspace("two")
+
+    def token(name: str, *workspaces: Workspace) -> dict[str, Any]:
+        asked: dict[str, Any] = {"name": name, "scope": "admin"}
+        if workspaces:
+            asked["workspace_ids"] = [str(workspace.id) for workspace in workspaces]
+        return dict(admin.post("tokens", asked, status=201))
+
+    mine, same = token("mine", one), token("same", one)
+    beyond = [token("other", two), token("both", one, two), token("all")]
+    limited = Api(mine["key"])
+    assert {t["name"] for t in limited.get("tokens")["tokens"]} == {"mine", "same"}
+    for row in beyond:
+        assert code_of(limited("DELETE", f"tokens/{row['id']}")) == (404, "NOT_FOUND")
+    assert not ApiToken.objects.filter(revoked_at__isnull=False).exists()
+    for row in (same, mine):
+        assert limited("DELETE", f"tokens/{row['id']}")[0] == 200
+
+
+def test_a_limited_token_registers_no_workspace(admin: Api) -> None:
+    asked = {"name": "a", "scope": "admin", "workspace_ids": [str(known_workspace("one").id)]}
+    limited = Api(admin.post("tokens", asked, status=201)["key"])
+    answer = limited("POST", "workspaces", {"repo_path": "/srv/repos/shop"})
+    assert code_of(answer) == (403, "FORBIDDEN")
+    assert Workspace.objects.count() == 1
+
+
 def test_tokens_of_others_are_not_there(admin: Api, make_api: Callable[..., Api]) -> None:
     make_api(Scope.READ, name="bob")
     theirs = ApiToken.objects.get(user__username="bob")

@@ -1,6 +1,7 @@
 """codeframe's own failures: each ends in rows that say so."""
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from django.db.models.functions import Now
 from batches import paths
 from batches.attempt import run_attempt
 from batches.context import RunContext
+from batches.integration.vetting import Finding
 from batches.models import Batch, Run, Stage
 from batches.models.run import LIVE
-from batches.results import RunResult
+from batches.reasons import Reason
+from batches.results import RunResult, failed
+from batches.stages.vet import _sentence
 from batches.terminal.report import report_object
 from tasks.models import Task, Workspace
 from tests.batches.conducting import (
@@ -145,3 +149,37 @@ def test_the_integration_branch_is_ours_alone(workspace: Workspace, tmp_path: Pa
         (tmp_path / "go").touch()
     assert (batch.status, batch.landing) == ("COMPLETED", "landed")
     assert mine in git(repo, "rev-list", "main").split()
+
+
+def test_a_batch_whose_runs_all_ended_for_one_reason_names_it(workspace: Workspace) -> None:
+    make_task(workspace, "a")
+    make_task(workspace, "b")
+
+    def attempt(context: RunContext) -> RunResult:
+        return failed(Reason.REPOSITORY_LOST, "it is gone")
+
+    batch = run_batch(make_batch(workspace), attempt=attempt)
+    assert statuses(batch) == {"a": "FAILED", "b": "FAILED"}
+    assert (batch.status, batch.reason) == ("FAILED", "repository_lost")
+    assert batch.message == "it is gone"
+
+
+def test_a_batch_whose_runs_ended_for_several_reasons_names_none(workspace: Workspace) -> None:
+    make_task(workspace, "a")
+    b = make_task(workspace, "b")
+
+    def attempt(context: RunContext) -> RunResult:
+        reason = Reason.ENGINE_MISSING if context.run.task_id == b.id else Reason.REPOSITORY_LOST
+        return failed(reason, "it is gone")
+
+    batch = run_batch(make_batch(workspace), attempt=attempt)
+    assert (batch.status, batch.reason, batch.message) == ("FAILED", "", "")
+
+
+def test_a_refusal_that_is_of_no_one_file_is_a_whole_sentence() -> None:
+    finding = Finding(rule="secret", severity="refuse", path=b"", message="a key is in the change")
+    assert _sentence([finding]) == "A key is in the change"
+    assert (
+        _sentence([replace(finding, path=b"x.txt")] * 2)
+        == "x.txt: a key is in the change (and 1 more)"
+    )

@@ -57,6 +57,14 @@ def test_it_leads_to_no_other_site(browser: Client, where: str) -> None:
     assert sign_in(browser, next=where).headers["Location"] == "/"
 
 
+@pytest.mark.parametrize("where", ["/login/", "/login/?next=/login/"])
+def test_who_is_signed_in_is_not_sent_round_and_round(browser: Client, where: str) -> None:
+    assert sign_in(browser, next=where).headers["Location"] == "/"
+    answer = browser.get("/login/", {"next": where})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/")
+    assert browser.get("/login/", {"next": "/batches/"}).headers["Location"] == "/batches/"
+
+
 def test_a_wrong_password_says_so_and_not_which_half_is_wrong(browser: Client) -> None:
     wrong = sign_in(browser, "x").content.decode()
     nobody = fill(browser, "/login/", username="nobody", password="x").content.decode()

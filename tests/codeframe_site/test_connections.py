@@ -3,10 +3,12 @@
 import http.client
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection, connections
@@ -19,6 +21,7 @@ from codeframe_site.tokens import make_token
 from tasks.models import Task
 from tests.api.client import person
 from tests.api.rows import known_workspace
+from tests.codeframe_site.outage import door
 from tests.codeframe_site.rows import batch_row, run_row
 from tests.codeframe_site.server_process import Web, eventually, web
 from tests.factories import make_task
@@ -71,7 +74,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Web]]:
 
         def start(**more: str) -> Web:
             url = f"{database_url()}?application_name={NAME}"
-            return stack.enter_context(web(tmp_path, DATABASE_URL=url, **more))
+            return stack.enter_context(web(tmp_path, **{"DATABASE_URL": url} | more))
 
         yield start
 
@@ -142,6 +145,49 @@ class TestServed:
         assert held() <= pool_size(10) == 3
         for one in waiting:
             one.join(60)
+
+    @pytest.mark.parametrize("meanwhile", ["asked", "left alone"])
+    def test_requests_work_soon_after_the_database_is_back(
+        self, serve: Callable[..., Web], meanwhile: str
+    ) -> None:
+        known_workspace()
+        token = key()
+        url = urlsplit(database_url())
+        with door(str(url.hostname), url.port or 5432) as there:
+            through = url._replace(netloc=f"{url.username}@127.0.0.1:{there.port}").geturl()
+            port = serve(DATABASE_URL=through).port
+            assert ask(port, "GET", "/api/v2/tasks", token)[0] == 200
+            there.shut()
+            asking = [Asking(port, "GET", "/api/v2/tasks", token) for _ in range(2)]
+            for one in asking:
+                one.join(60)
+            assert {one.status for one in asking} == {503}
+            if meanwhile == "asked":
+                assert ask(port, "GET", "/api/v2/tasks", token)[0] == 503
+            there.open()
+            back = time.monotonic()
+            eventually(lambda: ask(port, "GET", "/api/v2/tasks", token)[0] == 200, "it works")
+            assert time.monotonic() - back < 2.5
+
+    def test_who_waits_is_answered_when_the_database_comes_back(
+        self, serve: Callable[..., Web]
+    ) -> None:
+        known_workspace()
+        token = key()
+        url = urlsplit(database_url())
+        with door(str(url.hostname), url.port or 5432) as there:
+            through = url._replace(netloc=f"{url.username}@127.0.0.1:{there.port}").geturl()
+            server = serve(DATABASE_URL=through)
+            assert ask(server.port, "GET", "/api/v2/tasks", token)[0] == 200
+            there.shut()
+            assert ask(server.port, "GET", "/api/v2/tasks", token)[0] == 503
+            # Some take a connection that is dead; the others wait for one.
+            asking = [Asking(server.port, "GET", "/api/v2/tasks", token) for _ in range(5)]
+            eventually(lambda: "reconnection attempt" in server.output, "the pool gave up once")
+            there.open()
+            for one in asking:
+                one.join(60)
+            assert 200 in {one.status for one in asking}
 
     def test_no_free_connection_is_503_with_a_time_to_come_back(
         self, serve: Callable[..., Web]

@@ -42,6 +42,14 @@ def test_ticked_tasks_move_as_far_as_they_can_and_the_rest_is_told(
     assert Event.objects.get().payload["why"] == "set by hand"
 
 
+@pytest.mark.parametrize("there", ["tasks", "../x", "//evil.example", "http://[", ""])
+def test_it_leads_back_to_a_page_of_ours(page: Client, shop: Workspace, there: str) -> None:
+    home = f"/workspaces/{shop.id}/"
+    for wanted, found in ((there, home), (f"{home}?status=READY", f"{home}?status=READY")):
+        response = page.post(f"{home}tasks/ticked/", {"action": "ready", "next": wanted})
+        assert (response.status_code, response["Location"]) == (302, found)
+
+
 def test_ticked_tasks_are_deleted_after_they_were_named(page: Client, shop: Workspace) -> None:
     tasks = [task_row(shop, f"Old {n}") for n in range(3)]
     run_row(batch_row(shop, "RUNNING"), RunStatus.RUNNING, task=tasks[0])

@@ -132,7 +132,21 @@ def test_nobody_revokes_or_limits_to_what_is_not_theirs(client: Client, operator
     assert "secret-plans" not in html(response)
 
 
-@pytest.mark.parametrize("there", ["https://evil.example/", "//evil.example", "javascript:x", ""])
+@pytest.mark.parametrize(
+    "there",
+    [
+        "https://evil.example/",
+        "http://testserver/",
+        "//evil.example",
+        "///evil.example",
+        "/\\evil.example",
+        "javascript:x",
+        "batches",
+        "../x",
+        "http://[",
+        "",
+    ],
+)
 def test_the_theme_leads_back_to_our_own_pages_only(page: Client, there: str) -> None:
     response = page.post("/theme/", {"theme": "dark", "next": there})
     assert response["Location"] == "/"

@@ -62,6 +62,13 @@ def test_who_may_not_sign_in_any_more_is_not_let_in(client: Client) -> None:
         {"REMOTE_ADDR": "10.0.0.7"},
         {"HTTP_X_FORWARDED_FOR": "127.0.0.1"},
         {"HTTP_FORWARDED": "for=127.0.0.1"},
+        {"HTTP_VIA": "1.1 proxy"},
+        {"HTTP_X_FORWARDED_HOST": "localhost"},
+        {"HTTP_X_FORWARDED_PROTO": "https"},
+        {"HTTP_X_REAL_IP": "127.0.0.1"},
+        {"HTTP_X_CLIENT_IP": "127.0.0.1"},
+        {"HTTP_TRUE_CLIENT_IP": "127.0.0.1"},
+        {"HTTP_CF_CONNECTING_IP": "127.0.0.1"},
         {"HTTP_HOST": "codeframe.example"},
     ],
 )

@@ -75,5 +75,8 @@ def test_figures_are_for_staff(nobody: Client) -> None:
     assert samples["codeframe_runs", "COMPLETED"] == 1
     assert samples["codeframe_events_total",] == 1
     assert ("codeframe_loop_lag_p99_seconds",) in samples
+    _, limited = make_token(user=staff, name="l", workspaces=[])
+    refused = nobody.get("/metrics", headers={"X-API-Key": limited})
+    assert (refused.status_code, refused.json()["detail"]["code"]) == (403, "FORBIDDEN")
     nobody.force_login(staff)
     assert nobody.get("/metrics").status_code == 200

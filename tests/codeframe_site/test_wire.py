@@ -126,3 +126,11 @@ def test_a_refusal_leaves_nothing_behind(served: Web) -> None:
 
     eventually(lambda: under_way() == 0, "no place is held")
     assert "Traceback" not in served.output
+
+
+@pytest.mark.parametrize("path", ["/caf\xe9/", "/api/v2/tasks?q=\xe9", "/\xff\xfe"])
+def test_a_path_that_is_not_ascii_is_refused_in_the_one_shape(served: Web, path: str) -> None:
+    wire = Wire(served.port)
+    wire.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode("latin-1"))
+    status, error = wire.answer()
+    assert (status, error["code"]) == (400, "INVALID_REQUEST")

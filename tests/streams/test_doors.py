@@ -8,12 +8,13 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
 from batches.models.run import RunStatus
 from codeframe_site.models import ApiToken
-from codeframe_site.tickets import make_ticket
+from codeframe_site.tickets import SALT, make_ticket
 from codeframe_site.tokens import make_token, revoke_token
 from tasks.models import Membership, Task, Workspace
 from tests.codeframe_site.rows import batch_row, run_row, workspace_row
@@ -241,6 +242,27 @@ def test_a_session_that_ends_takes_its_streams_along(
         until(frames, "live")
         change(ada, session)
         assert (words(frames), client.code) == ([], 4401)
+
+
+@pytest.mark.parametrize("change", [_sign_out, _change_password])
+def test_a_ticket_ends_with_the_session_it_was_made_in(
+    change: Callable[[User, dict[str, str]], None],
+    server: Web,
+    shop: Workspace,
+    ada: User,
+    session: dict[str, str],
+) -> None:
+    path = f"/api/v2/stream-ticket?workspace={shop.id}"
+    answer = Client().post(path, {}, "application/json", headers=session)
+    ticket = answer.json()["ticket"]
+    key = session["Cookie"].partition("=")[2]
+    assert key not in str(signing.loads(ticket, salt=SALT))
+    with CLIENTS["ws"](server.port, f"workspaces/{shop.id}", {}, ticket=ticket) as client:
+        frames = iter(client)
+        until(frames, "live")
+        change(ada, session)
+        assert (words(frames), client.code) == ([], 4401)
+    assert refusal("ws", server.port, f"workspaces/{shop.id}", {}, ticket=ticket) == 401
 
 
 def test_a_ticket_ends_with_the_token_it_was_made_with(

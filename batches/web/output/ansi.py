@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from tasks.text import printable
+from tasks.text import masked_within, printable
 
 MAX_CHARS = 4000
 """Of one line; the whole is in the download."""
@@ -44,6 +44,7 @@ class Painter:
 
     def line(self, text: str) -> SafeString:
         """One line without its newline."""
+        text = masked_within(text)
         shown, more = text[:MAX_CHARS], len(text) - MAX_CHARS
         parts = [self._piece(words) for words in self._pieces(_last_drawn(shown))]
         if more > 0:

@@ -7,7 +7,7 @@ import pytest
 from batches.engines.command import CommandEngine, check_options
 from batches.engines.events import Usage
 from batches.engines.template import CommandError
-from batches.engines.usage_lines import UsageLines
+from batches.engines.usage_lines import ODD, UsageLines
 from costs.tokens import Tokens
 
 FORM = {"input": "usage.prompt", "output": "usage.completion", "model": "model", "id": "id"}
@@ -42,6 +42,20 @@ def test_an_input_that_includes_the_cache_is_split() -> None:
     form = {"input": "i", "cache_read": "c", "output": "o", "input_has_cache": True}
     (usage,) = read(form, '{"i": 100, "c": 60, "o": 5}')
     assert usage.tokens == Tokens(input=40, cache_read=60, output=5)
+
+
+@pytest.mark.parametrize("told", ["1e13", "99999999999999999999", "-1", "1.5", '"many"'])
+def test_a_number_that_cannot_be_counted_is_said_and_not_passed_over(told: str) -> None:
+    form = {"input": "in", "output": "out", "cumulative": True}
+    lines = ['{"in": 10, "out": 5}', f'{{"in": {told}, "out": 7}}', '{"in": 30, "out": 9}']
+    first, odd, last = read(form, *lines)
+    assert (first.estimated, first.note) == (False, "")
+    assert (odd.estimated, odd.note, odd.tokens) == (True, ODD, Tokens())
+    assert (last.estimated, last.tokens) == (False, Tokens(input=20, output=4))
+    huge = read(
+        {"pattern": r"in (?P<input>\d+) \$(?P<cost>\S+)"}, f"in {'9' * 1000} $0.1", "in 1 $1e9"
+    )
+    assert [one.estimated for one in huge] == [True, True]
 
 
 def test_counters_that_only_grow_are_charged_by_the_difference() -> None:

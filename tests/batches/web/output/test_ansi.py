@@ -1,13 +1,41 @@
+import re
 import time
 
 import pytest
 
+from batches.engines.ending import last_line
 from batches.web.output.ansi import MAX_CHARS, Painter
+from costs import redaction
+from tasks.text import masked_within, printable
 
 
 def painted(*lines: str) -> list[str]:
     painter = Painter()
     return [str(painter.line(line)) for line in lines]
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    key = "sk-4f8a1c9e7b2d"
+    monkeypatch.setattr(redaction, "_current", redaction.Redactor([key]))
+    return key
+
+
+@pytest.mark.parametrize("between", ["\x1b[0m", "\x1b[31m", "\x9b1m", "\x08", "\x1b]0;x\x07"])
+def test_a_key_with_an_escape_in_it_is_masked(key: str, between: str) -> None:
+    text = f"begin {key[:6]}{between}{key[6:]} end"
+    for around in ("", "x" * (MAX_CHARS - 12)):
+        seen = re.sub("<[^>]*>", "", painted(around + text)[0])
+        assert "sk-" not in seen
+        assert seen.startswith(around + "begin ***")
+    assert printable(text) == f"begin {'*' * len(key)} end"
+    assert last_line(text.encode() + b"\n") == f"begin {'*' * len(key)} end"
+
+
+def test_all_but_the_key_stays_as_it_was(key: str) -> None:
+    red = f"\x1b[31m{key[:3]}\x1b[1m{key[3:]}\x1b[0m plain"
+    assert masked_within(red) == f"\x1b[31m***\x1b[1m{'*' * (len(key) - 3)}\x1b[0m plain"
+    assert masked_within("\x1b[31mred\x1b[0m") == "\x1b[31mred\x1b[0m"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from batches.web.output import window
 from batches.web.output.finding import MOST_HITS, find
 from batches.web.output.lines import lines_before, offset_of_line
 from batches.web.output.window import MAX_BYTES, Window
+from costs import redaction
 from tests.repos import write_files
 
 
@@ -126,3 +127,11 @@ def test_more_hits_than_are_shown_are_said(long: Path) -> None:
 def test_a_text_that_no_line_holds_and_an_empty_one(long: Path) -> None:
     assert find(long, "stdout", "nowhere") == ([], False)
     assert find(long, "stdout", "") == ([], False)
+
+
+def test_a_key_with_an_escape_in_it_is_masked_where_it_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_current", redaction.Redactor(["sk-4f8a1c9e7b2d"]))
+    folder = spooled(tmp_path, b"begin sk-4f8a\x1b[0m1c9e7b2d end\n")
+    assert [hit.text for hit in find(folder, "stdout", "begin")[0]] == [f"begin {'*' * 15} end"]
