@@ -26,7 +26,7 @@ class SignInView(LoginView):
 
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         """Not to here: whoever is signed in already would be sent round and round."""
-        there = super().get_redirect_url(request)
+        there = super().get_redirect_url()
         return "" if urlsplit(there).path == self.request.path else there
 
 

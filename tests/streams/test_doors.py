@@ -155,7 +155,10 @@ def test_what_one_may_not_see_is_not_there(
             assert refusal(transport, server.port, what, bearer(grace)) == 404, name
     limited = bearer(User.objects.create_superuser("root"), workspaces=[mine])
     assert refusal(transport, server.port, f"workspaces/{shop.id}", limited) == 404
-    ticket = make_ticket(user_id=grace.pk, workspace_id=mine.id, purpose="events")
+    token, _ = make_token(user=grace, name="t")
+    ticket = make_ticket(
+        user_id=grace.pk, workspace_id=mine.id, purpose="events", token_id=token.id
+    )
     assert refusal(transport, server.port, f"batches/{batch.id}", {}, ticket=ticket) == 404
     with CLIENTS[transport](server.port, f"workspaces/{mine.id}", bearer(grace)) as client:
         assert words(until(iter(client), "live")) == ["hello", "live"]
