@@ -153,7 +153,7 @@ def test_what_one_may_not_see_is_not_there(
         for number in (row.id, uuid4()):
             what = f"{name}/{number}"
             assert refusal(transport, server.port, what, bearer(grace)) == 404, name
-    limited = bearer(User.objects.create_superuser("root"), workspaces=[mine])
+    limited = bearer(User.objects.create_superuser("hopper"), workspaces=[mine])
     assert refusal(transport, server.port, f"workspaces/{shop.id}", limited) == 404
     token, _ = make_token(user=grace, name="t")
     ticket = make_ticket(
